@@ -1,0 +1,299 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { checkKindOverrides, type Config } from './config.ts'
+import { checkServer } from './db/check-server.ts'
+import { makeDataDir } from './db/data-dir.ts'
+import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts'
+import { createListener } from './db/listen.ts'
+import { migrate, migrationStatus } from './db/migrate.ts'
+import { createPools } from './db/pool.ts'
+import { claimRunFile, type RunFile } from './db/run-file.ts'
+import { createRelay } from './events/relay.ts'
+import { createWakeup } from './events/wakeup.ts'
+import { StartError } from './jobs/errors.ts'
+import { createEvents } from './jobs/event.ts'
+import type { KindCatalogue } from './jobs/kinds.ts'
+import { logEvents } from './observe/log.ts'
+import { createMetrics } from './observe/metrics.ts'
+import { createRequestContext, type ApiDeps } from './resolvers/context.ts'
+import { createEnqueuer } from './resolvers/enqueue-batcher.ts'
+import { findApiKey } from './resolvers/find-api-key.ts'
+import { findTenantIds } from './resolvers/find-tenant-ids.ts'
+import { hasApiKey } from './resolvers/has-api-key.ts'
+import { createHealth } from './resolvers/health.ts'
+import { createTenantKeys } from './resolvers/tenant-keys.ts'
+import { buildSchema } from './schema/index.ts'
+import { createAuthenticate } from './server/auth.ts'
+import type { Call } from './server/call.ts'
+import { checkProductionAuth } from './server/check-production-auth.ts'
+import { ensureDevelopmentToken, ensureJwtSecret } from './server/development-token.ts'
+import { createHttpServer } from './server/http.ts'
+import { createVerifyJwt } from './server/verify-jwt.ts'
+import { removeFormerInstances } from './sql/remove-former-instances.ts'
+import type { OwnKind } from './workers/define-kind.ts'
+import { createEngine } from './workers/engine.ts'
+import { createHandlers } from './workers/handlers/index.ts'
+import { createInstance } from './workers/instance.ts'
+import { kindCatalogue } from './workers/kind-catalogue.ts'
+import { loadKinds } from './workers/load-kinds.ts'
+import { createMaintenance } from './workers/maintenance.ts'
+import { registerKinds } from './workers/register-kinds.ts'
+import { runnableKinds } from './workers/runnable-kinds.ts'
+import { version } from './version.ts'
+
+/** What a started service says of itself. */
+export interface Started {
+  readonly url: string
+  readonly port: number
+  readonly databaseUrl: string
+  /** Where the development token lies; null in production. */
+  readonly tokenPath: string | null
+}
+
+export interface App {
+  /** Starts everything in order; throws StartError with a sentence for people. */
+  start(): Promise<Started>
+  /** Stops in reverse order, within STELLWERK_SHUTDOWN_MS. May be called at any moment, also twice. */
+  stop(): Promise<void>
+  /** Ends what would outlive the process; for a second signal. */
+  kill(): void
+}
+
+interface AppOptions {
+  readonly config: Config
+  readonly log: Logger
+  /** Kinds beside those of STELLWERK_KINDS. */
+  readonly kinds?: readonly OwnKind[]
+}
+
+const retryDatabaseEveryMs = 1_000
+/** Kept back from the shutdown's time for what follows the handlers. */
+const shutdownMarginMs = 3_000
+
+/** Puts the parts together. Whatever has been started is on the list of what has to be stopped. */
+export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): App {
+  const stops: { readonly what: string; readonly stop: () => unknown }[] = []
+  let embedded: EmbeddedPostgres | undefined
+  let stopping: Promise<void> | undefined
+  const aborted = new AbortController()
+
+  const onStop = (what: string, stop: () => unknown): void => {
+    stops.push({ what, stop })
+  }
+
+  const start = async (): Promise<Started> => {
+    const ownKinds = [...givenKinds, ...(config.kindsModule === null ? [] : await loadKinds(config.kindsModule))]
+    const catalogue = withCleanupTick(kindCatalogue(ownKinds, config.kindOverrides), config.cleanupTickMs)
+    const strangers = checkKindOverrides(config, [...catalogue.keys()])
+    if (strangers.length > 0) throw new StartError(strangers.join('\n'))
+
+    const dataDir = await makeDataDir(config.dataDir)
+    const { url, directUrl, runFile } = await openDatabase(dataDir)
+    const auth = config.auth.jwtSecret === null && config.env === 'development' ? { ...config.auth, jwtSecret: await ensureJwtSecret(dataDir) } : config.auth
+
+    const events = createEvents((error) => log.error({ err: error }, 'a listener failed'))
+    onStop('log', logEvents(log, events))
+    const pools = createPools(url, {
+      directUrl,
+      onError: (pool, error) => events.emit({ type: 'connection:lost', connection: pool, error }),
+    })
+    onStop('pools', () => pools.end())
+    const listener = createListener({
+      url: directUrl,
+      onLost: (error) => events.emit({ type: 'connection:lost', connection: 'listen', error }),
+      onRestored: () => events.emit({ type: 'connection:restored', connection: 'listen' }),
+    })
+    onStop('listener', () => listener.stop())
+
+    const instance = createInstance({
+      db: pools.commit,
+      url: directUrl,
+      version,
+      dataDir,
+      heartbeatMs: config.heartbeatMs,
+      onLost: () => {
+        events.emit({ type: 'instance:lost', instanceId: instance.id() })
+        engine.dropAll()
+      },
+      facts: () => ({ subscriptions: relay.openStreams(), abandoned: engine.abandoned() }),
+    })
+    const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
+    const relay = createRelay({
+      db: pools.api,
+      wakeup,
+      pollMs: config.pollMs,
+      onError: (error) => events.emit({ type: 'loop:failed', loop: 'relay', error }),
+    })
+    const tenantKeys = createTenantKeys(pools.api)
+    const enqueuer = createEnqueuer({ pool: pools.enqueue, wakeup })
+    const maintenance = createMaintenance({
+      pool: pools.commit,
+      events,
+      everyMs: config.maintenanceMs,
+      deadAfterMs: config.deadAfterMs,
+      onRecovered: () => wakeup.signal('journal'),
+    })
+    const { handlers, mailbox, stop: stopHandlers } = await createHandlers({ config, pools, dataDir, events, wakeup, maintenance })
+    onStop('handlers', stopHandlers)
+
+    const engine = createEngine({
+      pools,
+      kinds: runnableKinds(catalogue, handlers, ownKinds),
+      catalogue,
+      providers: config.providers,
+      events,
+      wakeup,
+      instance,
+      times: config,
+      logLine: (run, level, message) => log[level]({ jobId: run.id, kind: run.kind, tenantId: run.tenantId, attempt: run.attempts }, message),
+      onProgress: () => wakeup.signal('journal'),
+    })
+    let startingBecause: string | null = 'The service is starting.'
+    const apiDeps: ApiDeps = {
+      pools,
+      kinds: catalogue,
+      relay,
+      wakeup,
+      enqueuer,
+      tenantKeys,
+      events,
+      environment: config.env,
+      version,
+      retentionMs: config.retentionDays * 24 * 60 * 60 * 1_000,
+    }
+    const http = createHttpServer({
+      config,
+      schema: buildSchema(),
+      contextFor: (call: Call) => createRequestContext(apiDeps, call),
+      authenticate: createAuthenticate({
+        findApiKey: (key) => findApiKey(pools.api, key),
+        verifyJwt: createVerifyJwt({ auth, findTenantIds: (names) => findTenantIds(pools.api, names) }),
+      }),
+      health: createHealth({ pool: pools.api, workersUnfit: () => [...(startingBecause === null ? [] : [startingBecause]), ...engine.unfit()] }),
+      metrics: createMetrics({
+        events,
+        db: pools.api,
+        subscriptions: () => relay.openStreams(),
+        eventLagSeconds: () => relay.lagSeconds(),
+        abandonedHandlers: () => engine.abandoned(),
+      }),
+      mailbox,
+      log,
+    })
+    // Listens first: /health says that the process lives, /ready why it cannot serve yet.
+    const { port, url: httpUrl } = await http.start()
+    onStop('http', () => http.stop())
+    await runFile.setPort(port)
+
+    await databaseReady(directUrl)
+    await bringUpToDate(directUrl)
+    const refusal = await checkProductionAuth({ env: config.env, auth }, () => hasApiKey(pools.api))
+    if (refusal !== null) throw new StartError(refusal)
+    const token = config.env === 'development' ? await ensureDevelopmentToken(dataDir, pools.api) : null
+    const differing = await registerKinds(pools.api, catalogue)
+    if (differing.length > 0) events.emit({ type: 'kinds:differ', kinds: differing })
+
+    await instance.start()
+    onStop('instance', () => instance.stop())
+    await removeFormerInstances(pools.api, instance.host, dataDir, instance.id())
+    await wakeup.start()
+    onStop('wakeup', () => wakeup.stop())
+    await relay.start()
+    onStop('relay', () => relay.stop())
+    maintenance.start()
+    onStop('maintenance', () => maintenance.stop())
+    await engine.start(await poolSpecs(config, tenantKeys))
+    onStop('workers', async () => {
+      startingBecause = 'The service is shutting down.'
+      instance.report({ draining: true })
+      await engine.stop(Math.max(config.shutdownMs - shutdownMarginMs, 0))
+    })
+    startingBecause = null
+    log.info(resolvedConfiguration(config, port), 'started')
+    return { url: httpUrl, port, databaseUrl: url, tokenPath: token?.path ?? null }
+  }
+
+  /** The embedded server, or the operator's; either way this process is the only owner of its data directory. */
+  const openDatabase = async (dataDir: string): Promise<{ url: string; directUrl: string; runFile: RunFile }> => {
+    if (config.database.url !== null) {
+      const runFile = await claimRunFile(dataDir)
+      onStop('run file', () => runFile.release())
+      return { url: config.database.url, directUrl: config.database.directUrl ?? config.database.url, runFile }
+    }
+    embedded = await startEmbedded({ dataDir, log: (line) => log.debug({ line }, 'postgres') })
+    const server = embedded
+    onStop('embedded PostgreSQL', () => server.stop())
+    return { url: server.url, directUrl: server.url, runFile: server.runFile }
+  }
+
+  /** Waits for a server that is not there yet; what waiting cannot mend is a StartError. */
+  const databaseReady = async (url: string): Promise<void> => {
+    for (let told = ''; ; ) {
+      const check = await checkServer(url)
+      if (check.kind === 'ready') return
+      if (check.kind === 'refused') throw new StartError(check.message)
+      if (check.message !== told) log.warn(`${check.message} Trying again every second.`)
+      told = check.message
+      await wait(retryDatabaseEveryMs, undefined, { signal: aborted.signal })
+    }
+  }
+
+  const bringUpToDate = async (url: string): Promise<void> => {
+    if (config.migrate) {
+      const { applied } = await migrate(url)
+      if (applied.length > 0) log.info({ migrations: applied }, 'migrated')
+      return
+    }
+    const behind = (await migrationStatus(url)).filter((row) => row.state !== 'applied').map((row) => `${row.name} is ${row.state}`)
+    if (behind.length > 0) throw new StartError(`The database does not fit this version (${behind.join(', ')}) and STELLWERK_MIGRATE is off. Run stellwerk migrate.`)
+  }
+
+  const stop = async (): Promise<void> => {
+    aborted.abort()
+    for (const { what, stop: stopOne } of stops.splice(0).toReversed()) {
+      try {
+        await stopOne()
+      } catch (error) {
+        log.error({ err: error, what }, 'could not be stopped in order')
+      }
+    }
+  }
+
+  return {
+    async start() {
+      try {
+        return await start()
+      } catch (error) {
+        await (stopping ??= stop())
+        throw error
+      }
+    },
+    stop: () => (stopping ??= stop()),
+    kill: () => embedded?.kill('SIGINT'),
+  }
+}
+
+/** cleanup_jobs comes as often as STELLWERK_CLEANUP_TICK_MS says. */
+function withCleanupTick(catalogue: KindCatalogue, everyMs: number): KindCatalogue {
+  const cleanup = catalogue.get('cleanup_jobs')!
+  return new Map(catalogue).set('cleanup_jobs', { ...cleanup, schedule: { every: `PT${everyMs / 1_000}S` } })
+}
+
+/** The pools of slots with their tenants' ids. */
+async function poolSpecs(config: Config, tenantKeys: ReturnType<typeof createTenantKeys>) {
+  return Promise.all(
+    config.pools.map(async (pool) => {
+      const tenantIds = pool.tenants === null ? null : await Promise.all(pool.tenants.map(async (key) => {
+        const tenant = await tenantKeys.find(key)
+        if (tenant === null) throw new StartError(`STELLWERK_POOLS: the pool ${pool.name} names the tenant ${key}, which does not exist. Create it first, or correct the name.`)
+        return tenant.id
+      }))
+      return { name: pool.name, slots: pool.slots, kinds: pool.kinds, tenantIds, dispatch: pool.dispatch }
+    }),
+  )
+}
+
+function resolvedConfiguration(config: Config, port: number) {
+  const { pools, api, env, pollMs, heartbeatMs, deadAfterMs, shutdownMs } = config
+  return { version, port, env, api, pools, database: config.database.url === null ? 'embedded' : 'external', pollMs, heartbeatMs, deadAfterMs, shutdownMs }
+}

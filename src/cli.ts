@@ -1,0 +1,124 @@
+#!/usr/bin/env node
+import { writeSync } from 'node:fs'
+import { createApp, type Started } from './app.ts'
+import { ConfigError, loadConfig } from './config.ts'
+import { migrate, migrationStatus } from './db/migrate.ts'
+import { startEmbedded } from './db/embedded.ts'
+import { nearestName } from './jobs/nearest-name.ts'
+import { createLog } from './observe/log.ts'
+import { version } from './version.ts'
+
+const usage = `stellwerk ${version}: job control on PostgreSQL
+
+  stellwerk start              API, workers and maintenance in one process
+  stellwerk worker             workers only (metrics and health stay)
+  stellwerk api                API only
+  stellwerk migrate            bring the database up to date
+  stellwerk migrate --status   show which migrations are applied
+  stellwerk version
+
+Settings are environment variables: docs/settings.md.
+`
+
+const commands: Record<string, (args: readonly string[]) => Promise<void>> = {
+  start: () => serve({}),
+  worker: () => serve({ STELLWERK_API: 'off' }),
+  api: () => serve({ STELLWERK_WORKERS: '0' }),
+  migrate: runMigrate,
+  version: async () => say(version),
+  help: async () => say(usage.trimEnd()),
+}
+
+/** A signal that comes twice within this time is one: npm hands Ctrl-C on once more. */
+const sameSignalMs = 1_000
+
+try {
+  const [name = 'help', ...args] = process.argv.slice(2)
+  const command = commands[name.replace(/^--/, '')]
+  if (command === undefined) {
+    const nearest = nearestName(name, Object.keys(commands))
+    throw new Error(`Unknown command ${name}${nearest === null ? '' : `; did you mean ${nearest}?`} See stellwerk help.`)
+  }
+  await command(args)
+} catch (error) {
+  fail(error)
+}
+
+async function serve(preset: Record<string, string>): Promise<void> {
+  const config = loadConfig({ ...process.env, ...preset })
+  const log = createLog({ level: config.logLevel, format: config.env === 'development' && process.stdout.isTTY ? 'line' : 'json' })
+  const app = createApp({ config, log })
+  let signalledAt: number | undefined
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (signalledAt !== undefined && performance.now() - signalledAt < sameSignalMs) return
+    if (signalledAt !== undefined) {
+      app.kill()
+      process.exit(130)
+    }
+    signalledAt = performance.now()
+    log.info({ signal }, 'stopping')
+    app.stop().then(() => process.exit(0), fail)
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'an error that nobody caught: the process ends')
+    app.kill()
+    process.exit(1)
+  })
+  const started = await app.start().catch((error: unknown) => {
+    // Stopped while it was starting: that is no failure.
+    if (signalledAt !== undefined) return undefined
+    throw error
+  })
+  if (started !== undefined && config.env === 'development' && config.api) say(welcome(started))
+}
+
+async function runMigrate(args: readonly string[]): Promise<void> {
+  const config = loadConfig(process.env)
+  const embedded = config.database.url === null ? await startEmbedded({ dataDir: config.dataDir }) : null
+  try {
+    const url = embedded?.url ?? config.database.directUrl ?? config.database.url!
+    if (args.includes('--status')) {
+      for (const row of await migrationStatus(url)) say(`${row.name.padEnd(40)} ${row.state.padEnd(8)} ${row.appliedAt?.toISOString() ?? ''}`.trimEnd())
+    } else {
+      const { applied } = await migrate(url)
+      say(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`)
+    }
+  } finally {
+    await embedded?.stop()
+  }
+}
+
+function welcome({ url, tokenPath }: Started): string {
+  const headers = `-H "authorization: Bearer $(cat '${tokenPath}')" -H 'content-type: application/json'`
+  const email = (schedule: string): string =>
+    `mutation { enqueueJob(input: { job: { emailSend: { to: { address: \\"ada@example.org\\" }, content: { subject: \\"Hello\\", text: \\"It runs.\\" } } }${schedule} }) { outcome job { id status } errors { message } } }`
+  const send = (schedule = ''): string => `curl ${url}/graphql ${headers} -d '{"query":"${email(schedule)}"}'`
+  const watch = `curl -sN ${url}/graphql ${headers} -H 'accept: text/event-stream' -d '{"query":"subscription { job(id: \\"'$JOB'\\") { type event { type } job { status } } }"}'`
+  return `
+Stellwerk ${version} is ready.
+
+  GraphiQL   ${url}/graphiql
+  Token      ${tokenPath}
+  Mailbox    curl ${url}/dev/mailbox
+
+Send an email:
+
+${send()}
+
+Send one in two seconds, and watch it:
+
+JOB=$(${send(', schedule: { after: \\"PT2S\\" }').replace('curl', 'curl -s')} | grep -o 'job_[0-9a-f-]*'); ${watch}
+`
+}
+
+function say(text: string): void {
+  writeSync(1, `${text}\n`)
+}
+
+function fail(error: unknown): never {
+  const message = error instanceof Error ? error.message : String(error)
+  writeSync(2, `${error instanceof ConfigError ? '' : 'stellwerk: '}${message}\n`)
+  process.exit(1)
+}

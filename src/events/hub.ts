@@ -1,0 +1,29 @@
+import type { JobEvent } from '../jobs/job-event.ts'
+import type { JobRow } from '../sql/job-row.ts'
+import type { Queryable } from '../sql/statement.ts'
+import type { JournalFeed } from './journal-feed.ts'
+import type { Told } from './journal-window.ts'
+
+/** What the streams share. */
+export interface Hub {
+  readonly db: Queryable
+  /** Takes part from now on: the first member starts the feed, the last one to leave ends it. */
+  enter(member: Member): JournalFeed
+  leave(member: Member): void
+}
+
+/** One open stream, as the relay sees it. */
+export interface Member {
+  /** The one job it watches; null: many. */
+  readonly jobId: string | null
+  /** Whether it may want to hear of this event. */
+  wants(event: JobEvent): boolean
+  /** This came into the feed's window; of a member with one job, what is about that job. */
+  news(told: readonly Told[]): void
+  readonly wantsProgress: boolean
+  tellProgress(job: JobRow): void
+  /** The job that it watches has no row any more. */
+  missing(): void
+  /** The relay stops. */
+  end(): void
+}

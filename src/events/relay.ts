@@ -1,0 +1,162 @@
+import type { JobEvent } from '../jobs/job-event.ts'
+import { findGoneJobs } from '../sql/find-gone-jobs.ts'
+import type { JobRow } from '../sql/job-row.ts'
+import type { Queryable } from '../sql/statement.ts'
+import type { Hub, Member } from './hub.ts'
+import type { JobUpdate, JobUpdateBatch } from './job-update.ts'
+import { startJournalFeed, type JournalFeed } from './journal-feed.ts'
+import { missing } from './journal-position.ts'
+import { findEnd } from './journal-tail.ts'
+import type { Reading } from './journal-window.ts'
+import { startProgressBoard, type ProgressBoard } from './progress-board.ts'
+import { claimName, jobCursorOf, jobsCursorOf, minuteNow } from './stream-cursor.ts'
+import type { Stream } from './stream.ts'
+import type { Wakeup } from './wakeup.ts'
+import { watchJob, type WatchJob } from './watch-job.ts'
+import { watchJobs, type WatchJobs } from './watch-jobs.ts'
+
+export interface RelayDeps {
+  /** The API's pool. */
+  readonly db: Queryable
+  readonly wakeup: Pick<Wakeup, 'on'>
+  /** How long after the last look to look again without any wake-up. */
+  readonly pollMs: number
+  /** A read failed; the relay goes on after a pause. */
+  readonly onError?: (error: Error) => void
+}
+
+/** Reads the journal for all subscribers of this process; reads nothing while there are none. */
+export interface Relay {
+  start(): Promise<void>
+  /** Ends every open stream. */
+  stop(): Promise<void>
+  /** The position of a read made after this call: passed as `after` to watchJobs it misses nothing. */
+  streamCursor(): Promise<string>
+  /** The position of this read of one job: passed as `after` to watchJob it misses nothing. */
+  jobCursor(job: JobRow): string
+  /** One job's stream. The first `next` rejects with a StreamError: NOT_FOUND, or INVALID for a bad cursor. Left with `return`. */
+  watchJob(options: WatchJob): Stream<JobUpdate>
+  /** Many jobs' stream, in batches. The first `next` rejects with a StreamError INVALID for a bad cursor. Left with `return`. */
+  watchJobs(options: WatchJobs): Stream<JobUpdateBatch>
+  /** The row of this job carries a new progress report: it is told at once, else within a second. */
+  tellProgress(jobId: string): void
+  openStreams(): number
+  /** How much longer ago than the poll the journal was last read; 0 while there is no subscriber. */
+  lagSeconds(): number
+  /** Ids that are not visible although later ones are, and may still come. */
+  openGaps(): number
+}
+
+/** A cursor that is a little older misses nothing either. */
+const cursorLivesMs = 500
+const lookForGoneEveryMs = 30_000
+
+export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDeps): Relay {
+  const members = new Set<Member>()
+  const ofMany = new Set<Member>()
+  const ofOne = new Map<string, Set<Member>>()
+  let feed: JournalFeed | undefined
+  let board: ProgressBoard | undefined
+  let unsubscribe = (): void => {}
+  let goneTimer: NodeJS.Timeout | undefined
+  let closing: Promise<void> = Promise.resolve()
+  let cursor: { readonly at: number; readonly read: Promise<string> } | undefined
+
+  const wants = (event: JobEvent): boolean => ofOne.has(event.jobId) || ofMany.values().some((member) => member.wants(event))
+
+  const tell = ({ told }: Reading): void => {
+    for (const each of told) for (const member of ofOne.get(each.event.jobId) ?? []) member.news([each])
+    for (const member of ofMany) member.news(told)
+  }
+
+  const hub: Hub = {
+    db,
+    enter(member) {
+      members.add(member)
+      if (member.jobId === null) ofMany.add(member)
+      else if (ofOne.has(member.jobId)) ofOne.get(member.jobId)!.add(member)
+      else ofOne.set(member.jobId, new Set([member]))
+      feed ??= open()
+      if (member.wantsProgress) board ??= startProgressBoard({ db, onError, wanted: progressWanted, tell: tellProgress })
+      return feed
+    },
+    leave(member) {
+      members.delete(member)
+      ofMany.delete(member)
+      const others = member.jobId === null ? undefined : ofOne.get(member.jobId)
+      others?.delete(member)
+      if (others?.size === 0) ofOne.delete(member.jobId!)
+      if (members.size === 0) close()
+      if (board !== undefined && !members.values().some(({ wantsProgress }) => wantsProgress)) {
+        board.stop()
+        board = undefined
+      }
+    },
+  }
+
+  const open = (): JournalFeed => {
+    const opened = startJournalFeed({ db, pollMs, onError, wants, tell })
+    unsubscribe = wakeup.on('journal', opened.wake)
+    goneTimer = setInterval(() => void tellGone().catch(onError), lookForGoneEveryMs)
+    return opened
+  }
+
+  const close = (): void => {
+    unsubscribe()
+    clearInterval(goneTimer)
+    closing = feed?.stop() ?? closing
+    feed = undefined
+  }
+
+  /** Retention deletes a row without a word. */
+  const tellGone = async (): Promise<void> => {
+    if (ofOne.size === 0) return
+    for (const { id } of await findGoneJobs(db, [...ofOne.keys()])) for (const member of ofOne.get(id) ?? []) member.missing()
+  }
+
+  const progressWanted = (): ReadonlySet<string> => {
+    const ids = new Set<string>()
+    for (const member of members) {
+      if (!member.wantsProgress) continue
+      if (member.jobId !== null && feed?.running.has(member.jobId) === true) ids.add(member.jobId)
+      else if (member.jobId === null) for (const event of feed?.running.values() ?? []) if (member.wants(event)) ids.add(event.jobId)
+    }
+    return ids
+  }
+
+  const tellProgress = (job: JobRow): void => {
+    for (const member of [...(ofOne.get(job.id) ?? []), ...ofMany]) if (member.wantsProgress) member.tellProgress(job)
+  }
+
+  const readCursor = async (): Promise<string> => {
+    const { position } = await findEnd(db)
+    return jobsCursorOf({ position, minute: minuteNow(), claims: new Set() })
+  }
+
+  return {
+    async start() {},
+    async stop() {
+      for (const member of members) member.end()
+      await closing
+    },
+    async streamCursor() {
+      if (feed?.isReady() === true) {
+        const claims = new Set(feed.running.values().map(({ jobId, revision }) => claimName(jobId, revision)))
+        return jobsCursorOf({ position: feed.window().position(), minute: minuteNow(), claims })
+      }
+      if (cursor === undefined || performance.now() - cursor.at > cursorLivesMs) {
+        const mine = { at: performance.now(), read: readCursor() }
+        mine.read.catch(() => cursor === mine && (cursor = undefined))
+        cursor = mine
+      }
+      return cursor.read
+    },
+    jobCursor: (job) => jobCursorOf(job.id, job.revision),
+    watchJob: (options) => watchJob(hub, options),
+    watchJobs: (options) => watchJobs(hub, options),
+    tellProgress: () => board?.hint(),
+    openStreams: () => members.size,
+    lagSeconds: () => (feed === undefined ? 0 : Math.max(0, feed.lookedMsAgo() - pollMs) / 1_000),
+    openGaps: () => (feed?.isReady() === true ? missing(feed.window().position()) : 0),
+  }
+}

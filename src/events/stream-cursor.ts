@@ -1,0 +1,62 @@
+import type { Position } from './journal-position.ts'
+import { StreamError } from './stream-error.ts'
+
+/** Where a stream of many jobs stands. */
+export interface JobsCursor {
+  readonly position: Position
+  /** When it was given out, in whole minutes since 1970: whether the history still reaches back so far. */
+  readonly minute: number
+  /** Claims that were told and whose end was not: a claim has no id in the journal. Names made by `claimName`. */
+  readonly claims: ReadonlySet<string>
+}
+
+/** More would make the cursor long. Gaps beyond: it goes back to the last id before the first one. Claims beyond: they are told again. */
+const most = 64
+
+/** The cursor of one job's stream: everything up to the revision was told. */
+export function jobCursorOf(jobId: string, revision: number): string {
+  return `job.${jobId}.${revision}`
+}
+
+/** The revision up to which this job's stream was told. */
+export function readJobCursor(cursor: string, jobId: string): number {
+  const [, id, revision] = /^job\.([0-9a-f-]{36})\.(\d{1,10})$/.exec(cursor) ?? []
+  if (id === undefined || revision === undefined) throw unreadable('`job`', '`cursor` or `streamCursor` of this job')
+  if (id !== jobId) throw new StreamError('INVALID', 'The cursor given as `after` belongs to another job.')
+  return Number(revision)
+}
+
+/** A short name of a claim, for cursors: 48 random bits of the job's id and the end of the revision. */
+export function claimName(jobId: string, revision: number): string {
+  const random = Buffer.from(jobId.slice(-12), 'hex').toString('base64url')
+  return random + (revision % 1296).toString(36).padStart(2, '0')
+}
+
+/** Whole minutes since 1970, by the process' clock. */
+export function minuteNow(): number {
+  return Math.floor(Date.now() / 60_000)
+}
+
+export function jobsCursorOf({ position, minute, claims }: JobsCursor): string {
+  const { high, gaps } = position.gaps.length > most ? { high: position.gaps[0]!.from - 1, gaps: [] } : position
+  const spans = gaps.map(({ from, to }) => [high - to, to - from].map((n) => n.toString(36)).join('-'))
+  const names = [...claims].slice(-most)
+  return ['jobs', high.toString(36), minute.toString(36), spans.join('_'), names.join('')].join('.')
+}
+
+export function readJobsCursor(cursor: string): JobsCursor {
+  const parts = /^jobs\.([0-9a-z]{1,11})\.([0-9a-z]{1,8})\.((?:[0-9a-z]{1,11}-[0-9a-z]{1,11}_?)*)\.((?:[\w-]{8}[0-9a-z]{2})*)$/.exec(cursor)
+  if (parts === null || cursor.length > 4_000) throw unreadable('`jobs`', '`cursor` or `streamCursor` of a list')
+  const [high, minute] = [Number.parseInt(parts[1]!, 36), Number.parseInt(parts[2]!, 36)]
+  const gaps = parts[3]!.split('_').filter(Boolean).map((span) => {
+    const [back, more] = span.split('-').map((n) => Number.parseInt(n, 36)) as [number, number]
+    return { from: high - back - more, to: high - back }
+  })
+  const apart = gaps.every(({ from }, i) => from > (gaps[i - 1]?.to ?? 0))
+  if (!Number.isSafeInteger(high) || !apart) throw unreadable('`jobs`', '`cursor` or `streamCursor` of a list')
+  return { position: { high, gaps }, minute, claims: new Set(parts[4]!.match(/.{10}/g)) }
+}
+
+function unreadable(stream: string, what: string): StreamError {
+  return new StreamError('INVALID', `The cursor given as \`after\` is none of the ${stream} stream. Pass a ${what}, or none.`)
+}

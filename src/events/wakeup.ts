@@ -1,0 +1,77 @@
+import type { Listener } from '../db/listen.ts'
+import type { Queryable } from '../sql/statement.ts'
+import { notifyWakeup } from '../sql/notify-wakeup.ts'
+
+/**
+ * What changed: `work` = jobs may be due, `journal` = there is something to tell subscribers, `control` = a pause, a limit, a stop request.
+ * A signal only says "look": it may be lost, doubled or late, and nothing but latency depends on it.
+ */
+export type Topic = 'work' | 'journal' | 'control'
+
+export interface Wakeup {
+  /** Tells this process at once, and the other instances at most every 20 ms. Call it after the commit. */
+  signal(topic: Topic): void
+  on(topic: Topic, listener: () => void): () => void
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+const topics: readonly Topic[] = ['work', 'journal', 'control']
+/** NOTIFY serialises commits: one in 20 ms an instance is free within noise, one a job halves the drain. */
+const notifyEveryMs = 20
+
+interface WakeupDeps {
+  readonly instanceId: string
+  /** Where NOTIFY is sent from: never a job's transaction. */
+  readonly db: Queryable
+  /** Hears the other instances and `mdm.enqueue_job` called by others. */
+  readonly listener: Listener
+}
+
+/** Wake-ups inside the process and, by NOTIFY, between instances. */
+export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
+  const listeners: Record<Topic, Set<() => void>> = { work: new Set(), journal: new Set(), control: new Set() }
+  const outgoing = new Set<Topic>()
+  let timer: NodeJS.Timeout | undefined
+  let sending: Promise<unknown> = Promise.resolve()
+  let stopped = false
+
+  const tell = (topic: Topic): void => {
+    for (const hear of listeners[topic]) hear()
+  }
+
+  const send = (): void => {
+    timer = undefined
+    const payload = `${instanceId} ${[...outgoing].join(' ')}`
+    outgoing.clear()
+    // A hint that cannot be sent is not missed: the others poll.
+    sending = notifyWakeup(db, payload).catch(() => undefined)
+  }
+
+  return {
+    signal(topic) {
+      if (stopped) return
+      tell(topic)
+      outgoing.add(topic)
+      timer ??= setTimeout(send, notifyEveryMs)
+    },
+    on(topic, hear) {
+      listeners[topic].add(hear)
+      return () => listeners[topic].delete(hear)
+    },
+    async start() {
+      await listener.listen('mdm_wakeup', (payload) => {
+        const [from, ...named] = payload.split(' ')
+        if (from === instanceId) return
+        for (const topic of topics) if (named.length === 0 || named.includes(topic)) tell(topic)
+      })
+      // What was signalled while the connection was away is found by looking once.
+      listener.onRestored(() => topics.forEach(tell))
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await sending
+    },
+  }
+}

@@ -1,0 +1,199 @@
+import type { JobEvent } from '../jobs/job-event.ts'
+import type { JobStatus } from '../jobs/lifecycle.ts'
+import type { JobRow } from '../sql/job-row.ts'
+import { readJobs } from '../sql/read-jobs.ts'
+import { createBell } from './bell.ts'
+import type { Hub, Member } from './hub.ts'
+import { readJobHistory } from './job-history.ts'
+import type { JobUpdate } from './job-update.ts'
+import type { Told } from './journal-window.ts'
+import { createLatestProgress } from './latest-progress.ts'
+import { patiently } from './patiently.ts'
+import { jobCursorOf, readJobCursor } from './stream-cursor.ts'
+import { StreamError } from './stream-error.ts'
+import { createStream, type Stream } from './stream.ts'
+
+export interface WatchJob {
+  readonly jobId: string
+  /** Resume after this cursor instead of starting with a SNAPSHOT. */
+  readonly after: string | null
+  /** The stream ends by itself in one of these. Empty: never. */
+  readonly completeOn: readonly JobStatus[]
+  /** Least time between progress messages; null: none. */
+  readonly progressEveryMs: number | null
+  /** Whether the reader may see this tenant's jobs: asked for each message. */
+  readonly sees: (tenantId: string) => boolean
+}
+
+/** More than this are not kept for a reader that does not pull: it reads them from the journal when it comes. */
+const mostWaiting = 500
+/** And with more than this, or after so long, it begins anew. */
+const mostMissed = 10_000
+const mostIdleMs = 60_000
+/** Timers never go beyond 2^31 - 1 ms. */
+const longestWaitMs = 3_600_000
+
+export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
+  const { jobId, completeOn, sees } = options
+  const bell = createBell()
+  const progress = createLatestProgress(options.progressEveryMs ?? Infinity)
+  /** Read from the journal; comes before what was told. */
+  let past: readonly Told[] = []
+  let told: Told[] = []
+  /** The journal has something that is not in `told`. */
+  let hasMissed = false
+  let missed = 0
+  let pulledAt = performance.now()
+  /** Everything up to this revision was told. */
+  let revision = -1
+  let isOpen = false
+  let isOver = false
+  let left = false
+  const isLeft = (): boolean => left
+
+  const member: Member = {
+    jobId,
+    wants: (event) => event.jobId === jobId,
+    news(events) {
+      missed += events.length
+      told.push(...events)
+      if (told.length > mostWaiting) {
+        hasMissed = true
+        told = []
+      }
+      bell.ring()
+    },
+    wantsProgress: options.progressEveryMs !== null,
+    tellProgress(job) {
+      progress.report(job)
+      bell.ring()
+    },
+    missing() {
+      hasMissed = true
+      bell.ring()
+    },
+    end: () => void stream.return(),
+  }
+  const feed = hub.enter(member)
+
+  const open = async (): Promise<JobUpdate | undefined> => {
+    const after = options.after === null ? null : readJobCursor(options.after, jobId)
+    // The feed is there first, then the state is read: what changes in between is told.
+    await feed.ready
+    const job = await readJob()
+    if (job !== null && !sees(job.tenantId)) throw notFound(jobId)
+    if (after === null) {
+      if (job === null && !left) throw notFound(jobId)
+      return stateOf('SNAPSHOT', job)
+    }
+    revision = after
+    if (job !== null && job.revision < after) return stateOf('RESYNC', job)
+    return readHistory(job === null)
+  }
+
+  const readJob = async (): Promise<JobRow | null> => {
+    const [job] = left ? [] : await patiently(() => readJobs(hub.db, [jobId], null), isLeft)
+    return job ?? null
+  }
+
+  /** Fills `past`, or answers that the journal does not go back so far. */
+  const readHistory = async (mayBeUnknown: boolean): Promise<JobUpdate | undefined> => {
+    hasMissed = false
+    const history = await patiently(() => readJobHistory(hub.db, jobId, revision), isLeft)
+    const [first] = history.told
+    if (mayBeUnknown && (first === undefined || !sees(first.event.tenantId))) throw notFound(jobId)
+    if (!history.isWhole || (first === undefined && history.job === null)) return stateOf('RESYNC', history.job)
+    past = history.told
+    hasMissed ||= history.more
+    if (first === undefined && completeOn.includes(history.job!.status)) isOver = true
+    return undefined
+  }
+
+  const stateOf = (type: 'SNAPSHOT' | 'RESYNC', job: JobRow | null): JobUpdate => {
+    revision = job?.revision ?? revision
+    isOver = job === null || completeOn.includes(job.status)
+    past = []
+    if (job !== null) progress.told(job)
+    return update(type, job, null)
+  }
+
+  const update = (type: JobUpdate['type'], job: JobRow | null, event: JobEvent | null): JobUpdate => {
+    const tenantId = job?.tenantId ?? event?.tenantId
+    if (tenantId !== undefined && !sees(tenantId)) throw notFound(jobId)
+    return { type, cursor: jobCursorOf(jobId, revision), jobId, job, event, matchesFilter: true }
+  }
+
+  /** The next event, unless there is a hole before it or nothing is left. */
+  const nextEvent = (): JobUpdate | undefined => {
+    for (;;) {
+      const next = past[0] ?? told[0]
+      if (next === undefined) return undefined
+      const { event, job } = next
+      if (event.revision > revision + 1 && past.length === 0) {
+        hasMissed = true
+        told = []
+        return undefined
+      }
+      if (event.revision > revision && isUntoldEnd(next)) return progressOf(job!)
+      if (past.length > 0) past = past.slice(1)
+      else told.shift()
+      if (event.revision <= revision) continue
+      revision = event.revision
+      isOver = event.toStatus === null || completeOn.includes(event.toStatus)
+      if (event.toStatus !== 'running') progress.end(jobId)
+      return update('EVENT', job, event)
+    }
+  }
+
+  /** Whether a last report has to go before the end of a run. */
+  const isUntoldEnd = ({ event, job }: Told): boolean =>
+    member.wantsProgress && event.fromStatus === 'running' && event.toStatus !== 'running' && job !== null && progress.isNews(job)
+
+  const progressOf = (job: JobRow): JobUpdate => {
+    progress.told(job)
+    return update('PROGRESS', job, null)
+  }
+
+  const pull = async (idleMs: number): Promise<JobUpdate | undefined> => {
+    if (!isOpen) {
+      isOpen = true
+      const first = await open()
+      if (left || first !== undefined) return first
+    }
+    for (;;) {
+      if (isOver || left) return undefined
+      const event = past.length > 0 || !hasMissed ? nextEvent() : undefined
+      if (event !== undefined) return event
+      if (hasMissed) {
+        const isSlow = missed > mostMissed || idleMs > mostIdleMs
+        const resync = isSlow ? stateOf('RESYNC', await readJob()) : await readHistory(false)
+        if (resync !== undefined) return resync
+        continue
+      }
+      const [due] = progress.due()
+      if (due !== undefined) return progressOf(due)
+      await bell.wait(Math.min(progress.nextDueMs(), longestWaitMs))
+    }
+  }
+
+  const stream: Stream<JobUpdate> = createStream({
+    async pull() {
+      try {
+        return await pull(performance.now() - pulledAt)
+      } finally {
+        pulledAt = performance.now()
+        missed = 0
+      }
+    },
+    release() {
+      left = true
+      hub.leave(member)
+      bell.ring()
+    },
+  })
+  return stream
+}
+
+function notFound(jobId: string): StreamError {
+  return new StreamError('NOT_FOUND', `There is no job ${jobId} among your tenants.`)
+}

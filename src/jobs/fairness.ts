@@ -1,0 +1,42 @@
+/** Where the round-robin over the tenants stands. */
+export interface Rotation {
+  /** The next turn belongs to the first tenant with something to do after this one. */
+  readonly afterTenant: string
+  /** The tenant whose turn the last claim cut, and how many of its weight it had; none: the zero id. */
+  readonly cutTenant: string
+  readonly cutTaken: number
+  /** How many tenants had something to do when last looked at. */
+  readonly tenants: number
+}
+
+export const noTenant = '00000000-0000-0000-0000-000000000000'
+
+export const firstRotation: Rotation = { afterTenant: noTenant, cutTenant: noTenant, cutTaken: 0, tenants: 0 }
+
+/**
+ * The rotation after a claim that brought jobs of these tenants, in the order of their turns. A turn that the limit cut is carried on first
+ * thing next time, so that weights hold over any sizes of claims.
+ */
+export function rotate(before: Rotation, tenantsOfJobs: readonly string[], limit: number, weightOf: (tenantId: string) => number): Rotation {
+  const last = tenantsOfJobs.at(-1)
+  if (last === undefined) return { ...before, tenants: 0 }
+  const tenants = new Set(tenantsOfJobs).size
+  const ofLast = tenantsOfJobs.reduce((count, tenant) => count + (tenant === last ? 1 : 0), 0)
+  const trailing = tenantsOfJobs.length - 1 - tenantsOfJobs.findLastIndex((tenant) => tenant !== last)
+  const carried = last === before.cutTenant && trailing === ofLast ? before.cutTaken : 0
+  const taken = (carried + trailing) % weightOf(last)
+  if (taken === 0 || tenantsOfJobs.length < limit) return { afterTenant: last, cutTenant: noTenant, cutTaken: 0, tenants }
+  return { afterTenant: idBefore(last), cutTenant: last, cutTaken: taken, tenants }
+}
+
+/** The greatest id below this one. */
+function idBefore(id: string): string {
+  const number = BigInt(`0x${id.replaceAll('-', '')}`)
+  const hex = (number === 0n ? 0n : number - 1n).toString(16).padStart(32, '0')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** How many rounds to take in one claim so that few tenants need no further statements. */
+export function roundsFor(limit: number, tenants: number): number {
+  return tenants === 0 ? 1 : Math.max(1, Math.ceil(limit / tenants))
+}

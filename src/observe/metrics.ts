@@ -1,0 +1,235 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import type { Event, Events, RecoveredFacts } from '../jobs/event.ts'
+import { countJobsByState } from '../sql/count-jobs-by-state.ts'
+import type { Queryable } from '../sql/statement.ts'
+import { createHistogramByKind } from './histogram-by-kind.ts'
+
+/** Where the metrics get what no event tells. */
+export interface MetricsSources {
+  readonly events: Events
+  readonly db: Queryable
+  /** Open subscriptions of this instance. */
+  readonly subscriptions: () => number
+  /** How far this instance's event relay is behind the journal; null while it does not run. */
+  readonly eventLagSeconds: () => number | null
+  /** Handlers that ignored their abort and still have not ended. */
+  readonly abandonedHandlers: () => number
+}
+
+/** The metrics of one process. */
+export interface Metrics {
+  readonly contentType: string
+  /** The text of a scrape. Without the database it holds the process' own metrics and `mdm_gauges_up 0`. */
+  scrape(): Promise<string>
+  /** Listens no more. */
+  stop(): void
+}
+
+type Outcome = 'success' | 'retry' | 'dlq' | 'released' | 'recovered' | 'stopped'
+
+const waitBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 21_600, 86_400]
+const runBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600]
+/** Scrapes within this time share one look at the database. */
+const gaugesLastMs = 1000
+
+/**
+ * All metrics. Counters and histograms are this process' own and may be summed; the gauges of jobs come from the database and are
+ * the same in every instance: read them with `max by`, never summed.
+ */
+export function createMetrics({
+  events,
+  db,
+  subscriptions,
+  eventLagSeconds,
+  abandonedHandlers,
+}: MetricsSources): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+
+  const claimLatency = createHistogramByKind(
+    registry,
+    'mdm_jobs_claim_latency_seconds',
+    'From created_at to the claim.',
+    waitBounds,
+  )
+  const wait = createHistogramByKind(registry, 'mdm_jobs_wait_seconds', 'From available_at to the claim.', waitBounds)
+  const processing = createHistogramByKind(
+    registry,
+    'mdm_jobs_processing_seconds',
+    'From the start of the handler to its end.',
+    runBounds,
+  )
+
+  const attempts = createAttempts(registry)
+  const rateLimitHits = new Counter({
+    name: 'mdm_rate_limit_hits_total',
+    help: 'Claims that went back for want of a rate-limit token.',
+    labelNames: ['kind'],
+    registers,
+  })
+  const recoveries = new Counter({
+    name: 'mdm_recoveries_total',
+    help: 'Claims taken back from dead instances, or because they were stale.',
+    labelNames: ['kind', 'cause'],
+    registers,
+  })
+
+  const providerOut = new Gauge({
+    name: 'mdm_provider_out',
+    help: '1 while this instance holds a kind back because its provider takes nothing, else 0.',
+    labelNames: ['provider', 'kind'],
+    registers,
+  })
+
+  const gauge = (name: string, help: string, read: () => number | null) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        const value = read()
+        if (value === null) this.remove()
+        else this.set(value)
+      },
+    })
+  gauge('mdm_subscriptions', 'Open subscriptions of this instance.', subscriptions)
+  gauge('mdm_event_lag_seconds', 'How far the event relay is behind the journal.', eventLagSeconds)
+  gauge('mdm_abandoned_handlers', 'Handlers that ignored their abort and still have not ended.', abandonedHandlers)
+  const refreshJobGauges = createJobGauges(registry, db, events)
+
+  const count = (event: Event): void => {
+    switch (event.type) {
+      case 'jobs:claimed':
+        for (const job of event.jobs) {
+          claimLatency.observe(job.kind, job.latencyMs / 1000)
+          wait.observe(job.kind, job.waitMs / 1000)
+        }
+        return
+      case 'jobs:ended':
+        for (const end of event.ends) {
+          processing.observe(end.kind, end.durationMs / 1000)
+          attempts.add(end.kind, end.outcome)
+        }
+        return
+      case 'jobs:released':
+        for (const kind of event.kinds) {
+          attempts.add(kind, 'released')
+          if (event.cause === 'rate_limited') rateLimitHits.inc({ kind })
+        }
+        return
+      case 'jobs:recovered':
+        for (const { kind, cause, status } of event.jobs) {
+          attempts.add(kind, recoveredOutcome[status])
+          recoveries.inc({ kind, cause })
+        }
+        return
+      case 'provider:out':
+        providerOut.set({ provider: event.provider, kind: event.kind }, 1)
+        return
+      case 'provider:back':
+        providerOut.set({ provider: event.provider, kind: event.kind }, 0)
+        return
+      default:
+        return
+    }
+  }
+
+  return {
+    contentType: registry.contentType,
+    async scrape() {
+      await refreshJobGauges()
+      return registry.metrics()
+    },
+    stop: events.on(count),
+  }
+}
+
+/** A recovered job without attempts left ends in the DLQ, one with a stop request is stopped: those count as what they became. */
+const recoveredOutcome = { pending: 'recovered', dlq: 'dlq', failed: 'stopped' } as const satisfies Record<
+  RecoveredFacts['status'],
+  Outcome
+>
+
+/** Counts in plain objects and pays when scraped: prom-client's counter takes 490 ns each time. */
+function createAttempts(registry: Registry): { add(kind: string, outcome: Outcome): void } {
+  const byKind = new Map<string, Record<Outcome, number>>()
+  new Counter({
+    name: 'mdm_jobs_attempts_total',
+    help: 'Runs that ended, by outcome.',
+    labelNames: ['kind', 'outcome'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [kind, outcomes] of byKind) {
+        for (const [outcome, runs] of Object.entries(outcomes)) this.inc({ kind, outcome }, runs)
+      }
+    },
+  })
+  return {
+    add(kind, outcome) {
+      let outcomes = byKind.get(kind)
+      if (outcomes === undefined)
+        byKind.set(kind, (outcomes = { success: 0, retry: 0, dlq: 0, released: 0, recovered: 0, stopped: 0 }))
+      outcomes[outcome]++
+    },
+  }
+}
+
+/** Gauges that are rebuilt from the database, so that what is gone there is gone here; answers what refreshes them. */
+function createJobGauges(registry: Registry, db: Queryable, events: Events): () => Promise<void> {
+  const registers = [registry]
+  const byTenant = (name: string, help: string) => new Gauge({ name, help, labelNames: ['tenant', 'kind'], registers })
+  const jobs = {
+    pending: byTenant('mdm_jobs_pending', 'Jobs that wait: due, or for their time.'),
+    running: byTenant('mdm_jobs_running', 'Jobs that run.'),
+    dlq: byTenant('mdm_jobs_dlq', 'Jobs in the dead-letter queue.'),
+  }
+  const oldestDue = new Gauge({
+    name: 'mdm_oldest_due_seconds',
+    help: 'How long the oldest due job has been waiting.',
+    labelNames: ['kind'],
+    registers,
+  })
+  const capped = new Gauge({
+    name: 'mdm_gauges_capped',
+    help: '1: there are more jobs in this state than a scrape counts, the gauges are lower bounds.',
+    labelNames: ['state'],
+    registers,
+  })
+  const up = new Gauge({
+    name: 'mdm_gauges_up',
+    help: '0: the database did not answer, the gauges of jobs are missing.',
+    registers,
+  })
+
+  const rebuild = async (): Promise<void> => {
+    const counts = await countJobsByState(db).catch((error: Error) => {
+      events.emit({ type: 'loop:failed', loop: 'gauges', error })
+      return null
+    })
+    for (const stale of [...Object.values(jobs), oldestDue, capped]) stale.reset()
+    up.set(counts === null ? 0 : 1)
+    if (counts === null) return
+    const oldestByKind = new Map<string, number>()
+    for (const count of counts) {
+      capped.set({ state: count.state }, count.capped ? 1 : 0)
+      if (count.tenant === null) continue
+      jobs[count.state].set({ tenant: count.tenant, kind: count.kind }, count.jobs)
+      if (count.oldestDueSeconds === null) continue
+      oldestByKind.set(count.kind, Math.max(oldestByKind.get(count.kind) ?? 0, count.oldestDueSeconds))
+    }
+    for (const [kind, seconds] of oldestByKind) oldestDue.set({ kind }, seconds)
+  }
+
+  let running: Promise<void> | null = null
+  let doneAt = -Infinity
+  return async () => {
+    if (performance.now() - doneAt < gaugesLastMs) return
+    running ??= rebuild().finally(() => {
+      running = null
+      doneAt = performance.now()
+    })
+    await running
+  }
+}

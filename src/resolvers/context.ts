@@ -1,0 +1,62 @@
+import type { Pools } from '../db/pool.ts'
+import type { Relay } from '../events/relay.ts'
+import type { Wakeup } from '../events/wakeup.ts'
+import type { Events } from '../jobs/event.ts'
+import type { KindCatalogue } from '../jobs/kinds.ts'
+import { holdsScopes, type Caller, type Scope } from '../jobs/permissions.ts'
+import { ApiError } from './api-error.ts'
+import type { Enqueuer } from './enqueue-batcher.ts'
+import { createLoaders, type Loaders } from './loaders.ts'
+import type { TenantKeys } from './tenant-keys.ts'
+
+/** What the use cases work with: one for the process. */
+export interface ApiDeps {
+  readonly pools: Pools
+  readonly kinds: KindCatalogue
+  readonly relay: Relay
+  readonly wakeup: Wakeup
+  readonly enqueuer: Enqueuer
+  readonly tenantKeys: TenantKeys
+  readonly events: Events
+  readonly environment: 'development' | 'production'
+  readonly version: string
+  /** How long done jobs are kept whose kind sets nothing of its own, in milliseconds. */
+  readonly retentionMs: number
+}
+
+/** One operation: who asks, under which id, and what was already read for it. */
+export interface RequestContext {
+  readonly deps: ApiDeps
+  readonly caller: Caller | null
+  readonly requestId: string
+  /** The W3C header of the request; kept with the jobs it enqueues. */
+  readonly traceparent: string | null
+  readonly loaders: Loaders
+}
+
+/** The context of one operation. A subscription makes one for each message, since its loaders remember what they read. */
+export function createRequestContext(
+  deps: ApiDeps,
+  request: { readonly caller: Caller | null; readonly requestId: string; readonly traceparent: string | null },
+): RequestContext {
+  return { deps, ...request, loaders: createLoaders(deps.pools.api, request.caller) }
+}
+
+/**
+ * First line of every use case: the caller, who holds every scope of at least one inner list (none given: who is signed in).
+ * Throws UNAUTHENTICATED, TOKEN_EXPIRED or FORBIDDEN.
+ */
+export function authorize(context: RequestContext, anyOf: readonly (readonly Scope[])[]): Caller {
+  const { caller } = context
+  if (caller === null) {
+    throw new ApiError('UNAUTHENTICATED', 'Nobody is signed in. Send the header `authorization: Bearer <token>`.')
+  }
+  if (caller.expiresAt !== null && caller.expiresAt.getTime() <= Date.now()) {
+    throw new ApiError('TOKEN_EXPIRED', 'The token has expired. Sign in again and repeat the call with the new token.')
+  }
+  if (anyOf.length > 0 && !holdsScopes(caller, anyOf)) {
+    const wanted = anyOf.map((all) => all.join(' and ')).join(', or ')
+    throw new ApiError('FORBIDDEN', `This needs the scope ${wanted}. Ask an administrator for it.`)
+  }
+  return caller
+}

@@ -1,0 +1,30 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { StreamError } from '../events/stream-error.ts'
+import type { Stream } from '../events/stream.ts'
+import { ApiError } from './api-error.ts'
+
+/** A refusal comes with the first look at the journal. Who hears none by then has an open stream, even if its first message takes hours. */
+const refusedWithinMs = 200
+
+/** Hands a stream on once it is open. Throws NOT_FOUND or BAD_USER_INPUT, as the answer to the operation, where it cannot be. */
+export async function openStream<Message>(stream: Stream<Message>): Promise<Stream<Message>> {
+  const first = stream.next().catch((error: unknown) => {
+    throw error instanceof StreamError ? topLevel(error) : error
+  })
+  await Promise.race([first, wait(refusedWithinMs, undefined, { ref: false })])
+  let begun = false
+  const opened: Stream<Message> = {
+    next() {
+      if (begun) return stream.next()
+      begun = true
+      return first
+    },
+    return: () => stream.return(),
+    [Symbol.asyncIterator]: () => opened,
+  }
+  return opened
+}
+
+function topLevel({ code, message }: StreamError): ApiError {
+  return code === 'NOT_FOUND' ? new ApiError('NOT_FOUND', message) : new ApiError('BAD_USER_INPUT', message, { reason: 'INVALID' })
+}

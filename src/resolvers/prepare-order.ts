@@ -1,0 +1,93 @@
+import { badText, encodePayload } from '../jobs/payload.ts'
+import { actorOf, type Caller } from '../jobs/permissions.ts'
+import { outsideLength, outsideRange, ranges } from '../jobs/ranges.ts'
+import { chooseTenant } from './choose-tenant.ts'
+import type { RequestContext } from './context.ts'
+import type { EnqueueJobInput } from './enqueue-input.ts'
+import type { EnqueueOrder } from './enqueue-order.ts'
+import { findPayloadProblems, type PayloadVerdict } from './find-payload-problems.ts'
+import { typedPayload } from './typed-payload.ts'
+import { invalid, type UserError } from './user-error.ts'
+
+export type PreparedOrder =
+  | { readonly ok: true; readonly order: EnqueueOrder }
+  | { readonly ok: false; readonly errors: readonly UserError[] }
+
+const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** Checks a job to enqueue: everything that is wrong with it, or the order that goes to the database. `path` is where it stands in the input. */
+export async function prepareOrder(
+  input: EnqueueJobInput,
+  context: RequestContext,
+  caller: Caller,
+  path: readonly string[],
+): Promise<PreparedOrder> {
+  const { kind, payload, path: payloadPath } = typedPayload(input.job)
+  // Size and depth come first: nothing else looks at a payload that breaks them.
+  const encoded = encodePayload(payload)
+  const verdict: PayloadVerdict = encoded.ok
+    ? await findPayloadProblems(kind, payload, context)
+    : { known: true, problems: [encoded.problem] }
+  const payloadErrors = verdict.known
+    ? verdict.problems.map(({ message, ...place }) => invalid([...path, ...payloadPath], message, place))
+    : [invalid([...path, 'job', 'custom', 'kind'], verdict.message)]
+  const tenant = await chooseTenant(context, caller, input.tenantId ?? null, [...path, 'tenantId'])
+  const errors = [...payloadErrors, ...(tenant.ok ? [] : [tenant.error]), ...rangeErrors(input, path)]
+  if (errors.length > 0 || !encoded.ok || !tenant.ok) return { ok: false, errors }
+  return {
+    ok: true,
+    order: {
+      tenantId: tenant.tenantId,
+      kind,
+      payloadText: encoded.text,
+      priority: input.priority ?? null,
+      maxAttempts: input.maxAttempts ?? null,
+      schedule: scheduleOf(input),
+      idempotencyKey: input.idempotencyKey ?? null,
+      replaces: input.onConflict === 'UPDATE',
+      tags: input.tags ?? [],
+      correlationId: input.correlationId ?? null,
+      traceContext: context.traceparent !== null && traceparent.test(context.traceparent) ? context.traceparent : null,
+      actor: actorOf(caller.principal),
+      requestId: context.requestId,
+    },
+  }
+}
+
+function scheduleOf({ schedule }: EnqueueJobInput): EnqueueOrder['schedule'] {
+  if (schedule?.at != null) return { at: schedule.at }
+  return schedule?.after == null ? null : { afterMs: schedule.after }
+}
+
+function rangeErrors(input: EnqueueJobInput, path: readonly string[]): UserError[] {
+  const found: UserError[] = []
+  const report = (field: readonly string[], message: string | null): void => {
+    if (message !== null) found.push(invalid([...path, ...field], message))
+  }
+  const text = (field: string, value: string | null | undefined, limit: { readonly maxLength: number }): void => {
+    if (value == null) return
+    report([field], outsideLength(field, value, limit) ?? unstorable(field, value))
+  }
+  if (input.priority != null) report(['priority'], outsideRange('priority', input.priority, ranges.priority))
+  if (input.maxAttempts != null) report(['maxAttempts'], outsideRange('maxAttempts', input.maxAttempts, ranges.maxAttempts))
+  text('idempotencyKey', input.idempotencyKey, ranges.idempotencyKey)
+  text('correlationId', input.correlationId, ranges.correlationId)
+  if (input.tags != null && input.tags.length > ranges.tags.max) report(['tags'], `At most ${ranges.tags.max} tags are allowed.`)
+  input.tags?.forEach((tag, i) => report(['tags', String(i)], outsideLength('A tag', tag, ranges.tags) ?? unstorable('A tag', tag)))
+  report(['schedule'], outsideSchedule(input))
+  return found
+}
+
+function unstorable(what: string, value: string): string | null {
+  const problem = badText(value)
+  return problem === null ? null : `${what} ${problem}`
+}
+
+function outsideSchedule({ schedule }: EnqueueJobInput): string | null {
+  const { max } = ranges.scheduleMs
+  const tooFar = 'A job may be scheduled at most 366 days ahead.'
+  if (schedule?.after != null && schedule.after > max) return tooFar
+  if (schedule?.at == null) return null
+  if (schedule.at.getTime() < ranges.instant.min) return 'A job may be scheduled from 1970 to 366 days ahead.'
+  return schedule.at.getTime() > Date.now() + max ? tooFar : null
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { scopes } from '../jobs/permissions.ts'
+import { createApiKey } from '../resolvers/create-api-key.ts'
+import { findApiKey } from '../resolvers/find-api-key.ts'
+
+type Database = Parameters<typeof createApiKey>[0]
+
+/**
+ * The development token in `<dataDir>/admin.token`: an API key without expiry, for every scope and tenant.
+ * The one on disk is kept while the database knows it; else a new one is made. Answers the token and where it lies.
+ */
+export async function ensureDevelopmentToken(dataDir: string, db: Database): Promise<{ token: string; path: string }> {
+  const path = join(dataDir, 'admin.token')
+  const kept = await readSecret(path)
+  if (kept !== null && (await findApiKey(db, kept)).state === 'valid') return { token: kept, path }
+  const { key } = await createApiKey(db, {
+    name: 'development token',
+    scopes,
+    tenantIds: null,
+    expiresAt: null,
+    createdBy: 'system:start',
+  })
+  await writeSecret(path, key)
+  return { token: key, path }
+}
+
+/** The secret in `<dataDir>/jwt.secret` that tokens of development are signed with; made when it is not there. */
+export async function ensureJwtSecret(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'jwt.secret')
+  const kept = await readSecret(path)
+  if (kept !== null && kept.length >= 32) return kept
+  const secret = randomBytes(32).toString('hex')
+  await writeSecret(path, secret)
+  return secret
+}
+
+async function readSecret(path: string): Promise<string | null> {
+  try {
+    return (await readFile(path, 'utf8')).trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Put in place by a rename: a start that is killed half way leaves the old file or the new one, never half of one. */
+async function writeSecret(path: string, secret: string): Promise<void> {
+  await mkdir(join(path, '..'), { recursive: true, mode: 0o700 })
+  const unfinished = `${path}.${process.pid}.new`
+  await writeFile(unfinished, `${secret}\n`, { mode: 0o600 })
+  await rename(unfinished, path)
+}

@@ -1,0 +1,189 @@
+import { getOperationAST, GraphQLError, type ExecutionArgs, type GraphQLSchema } from 'graphql'
+import { createYoga, isAsyncIterable, processRegularResult, type Plugin, type YogaServerInstance } from 'graphql-yoga'
+import { actorOf } from '../jobs/permissions.ts'
+import type { Admit } from './admit.ts'
+import type { Authenticate } from './auth.ts'
+import type { Call, Outcome } from './call.ts'
+import { statusOfCode, type MaskError } from './mask-errors.ts'
+
+/** A call that came by HTTP. */
+export interface HttpCall extends Call {
+  readonly authorization: string | null
+  /** Whether the client asked for server-sent events, and for nothing else. */
+  readonly accepts: 'events' | 'events or json' | 'json'
+  /** Left here instead of a response: what is to be sent as events. */
+  events: { readonly status: number; readonly results: AsyncIterable<Outcome> } | null
+}
+
+/** Yoga copies what it is given: the call stands one level below, so that all hooks see the same one. */
+export interface YogaContext<Kind extends Call = Call> {
+  readonly call: Kind
+}
+
+export type Yoga = YogaServerInstance<YogaContext, object>
+
+interface YogaDeps {
+  readonly schema: GraphQLSchema
+  readonly contextFor: (call: Call) => object
+  readonly authenticate: Authenticate
+  readonly admit: Admit
+  readonly maskError: MaskError
+  readonly onOperation: (operation: OperationFacts) => void
+}
+
+/** What is told of an operation when it has ended, a subscription when it has begun: never its variables, never a token. */
+export interface OperationFacts {
+  readonly requestId: string
+  readonly operation: string
+  readonly type: string
+  readonly principal: string | null
+  readonly durationMs: number
+  /** Whether something went wrong; what, is told where errors are masked. */
+  readonly failed: boolean
+}
+
+/** The GraphQL engine of all doors. In `plugins` the hooks of HTTP alone come first, those that guard the WebSocket too come after. */
+export function createYogaServer({ schema, contextFor, authenticate, admit, maskError, onOperation }: YogaDeps): Yoga {
+  return createYoga<YogaContext, object>({
+    schema,
+    context: ({ call }) => contextFor(call),
+    // The route table has a page, a health check and CORS of its own, and reads bodies itself.
+    graphiql: false,
+    landingPage: false,
+    healthCheckEndpoint: '/graphql/none',
+    cors: false,
+    multipart: false,
+    maxRequestBodySize: false,
+    batching: false,
+    logging: false,
+    // Errors are masked by a hook that knows the request.
+    maskedErrors: false,
+    // admit() keeps the documents, and refuses some to some callers: only whether one is valid is kept here.
+    parserAndValidationCache: { documentCache: keepNothing, errorCache: keepNothing },
+    plugins: [useCaller(authenticate), useOutcome(maskError), useAdmit(admit), useOperation(onOperation)],
+  })
+}
+
+const keepNothing = { get: () => undefined, set: () => undefined }
+
+/** Finds out who is calling before anything of the request is looked at. */
+function useCaller(authenticate: Authenticate): Plugin<object, YogaContext<HttpCall>> {
+  return {
+    async onRequestParse({ serverContext: { call } }) {
+      call.caller = await authenticate(call.authorization)
+    },
+  }
+}
+
+/** Masks what leaves by HTTP, sets its status, and hands events over to the socket that they are written to. */
+function useOutcome(maskError: MaskError): Plugin<object, YogaContext<HttpCall>> {
+  return {
+    onResultProcess({ result, setResult, setResultProcessor, serverContext: { call } }) {
+      if (Array.isArray(result)) return
+      const finish = (each: Outcome): Outcome => maskOutcome(each, maskError, call)
+      const streams = isAsyncIterable(result)
+      if (streams && call.accepts === 'json') {
+        void result[Symbol.asyncIterator]().return?.()
+        setResult(withStatus(finish({ errors: [subscriptionOverJson()] })))
+        setResultProcessor(processRegularResult, 'application/json')
+        return
+      }
+      if (!streams && call.accepts !== 'events') {
+        setResult(withStatus(finish(result as Outcome)))
+        return
+      }
+      if (streams) {
+        call.events = { status: 200, results: mapped(result as AsyncIterable<Outcome>, finish) }
+      } else {
+        const outcome = finish(result as Outcome)
+        call.events = { status: statusOf(outcome), results: once(outcome) }
+      }
+      setResultProcessor(() => new Response(null), 'text/event-stream')
+    },
+  }
+}
+
+/** Puts the one gate before execution, for every door. */
+function useAdmit(admit: Admit): Plugin<YogaContext> {
+  return {
+    onParse({ context, setParseFn }) {
+      setParseFn((source) => admit(typeof source === 'string' ? source : source.body, context.call.caller))
+    },
+  }
+}
+
+/** Notes whether the operation changes something (if its connection breaks, the outcome is unknown), and tells of its end. */
+function useOperation(onOperation: (operation: OperationFacts) => void): Plugin<YogaContext> {
+  const begin = (args: ExecutionArgs, call: Call): ((failed: boolean) => void) => {
+    const started = performance.now()
+    const definition = getOperationAST(args.document, args.operationName)
+    call.mutates = definition?.operation === 'mutation'
+    return (failed) =>
+      onOperation({
+        requestId: call.requestId,
+        operation: definition?.name?.value.slice(0, 100) ?? 'anonymous',
+        type: definition?.operation ?? 'none',
+        principal: call.caller === null ? null : actorOf(call.caller.principal),
+        durationMs: Math.round(performance.now() - started),
+        failed,
+      })
+  }
+  return {
+    onExecute({ args, context }) {
+      const end = begin(args as ExecutionArgs, context.call)
+      return { onExecuteDone: ({ result }) => end('errors' in result && (result.errors?.length ?? 0) > 0) }
+    },
+    onSubscribe({ args, context }) {
+      const end = begin(args as ExecutionArgs, context.call)
+      return { onSubscribeResult: ({ result }) => end('errors' in result) }
+    },
+  }
+}
+
+/** The result as it may leave. */
+export function maskOutcome(result: Outcome, maskError: MaskError, call: Call): Outcome {
+  if (result.errors === undefined || result.errors.length === 0) return result
+  return { ...result, errors: result.errors.map((error) => maskError(error, call)) }
+}
+
+const subscriptionOverJson = (): GraphQLError =>
+  new GraphQLError('A subscription answers with a stream. Send `accept: text/event-stream`, or use a WebSocket.', {
+    extensions: { code: 'BAD_USER_INPUT' },
+  })
+
+function statusOf({ errors = [] }: Outcome): number {
+  const statuses = errors.map(({ extensions }) => statusOfCode[extensions['code'] as keyof typeof statusOfCode])
+  return Math.max(200, ...statuses)
+}
+
+/** Yoga reads the status from here, and leaves this out of what it sends. */
+function withStatus(outcome: Outcome): object {
+  const retryAfter = outcome.errors?.find(({ extensions }) => extensions['retryAfter'] !== undefined)?.extensions[
+    'retryAfter'
+  ]
+  const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+  return { ...outcome, extensions: { ...outcome.extensions, http: { status: statusOf(outcome), headers } } }
+}
+
+async function* once(outcome: Outcome): AsyncIterable<Outcome> {
+  yield outcome
+}
+
+/** By hand: leaving a generator that awaits its source would wait for the source's next event. */
+function mapped(source: AsyncIterable<Outcome>, map: (outcome: Outcome) => Outcome): AsyncIterable<Outcome> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = source[Symbol.asyncIterator]()
+      return {
+        async next() {
+          const step = await iterator.next()
+          return step.done === true ? step : { done: false, value: map(step.value) }
+        },
+        async return() {
+          await iterator.return?.()
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,14 @@
+/** How long a run waited and ran, in whole milliseconds, for the journal row of the move that ends it. */
+export const runTimes = `least(greatest(date_part('epoch', claimed_at - available_at) * 1000, 0), 2147483647)::int,
+         least(greatest(date_part('epoch', now() - claimed_at) * 1000, 0), 2147483647)::int`
+
+/** The claim's revision stands in the journal only where a stop request came between. */
+export const claimRevisionIfApart = `case when claim_revision <> revision - 1 then claim_revision end`
+
+/**
+ * Drops the claim rows whose last job this statement ends: $claims. Never by a group out of which a row fell, and never in a statement that
+ * moved fewer than were given.
+ */
+export const dropEndedClaims = (ids: string, claims: string): string =>
+  `ended as (
+  delete from mdm.aa_claim where id = any (${claims}::bigint[]) and (select count(*) from moved) = cardinality(${ids}::uuid[]))`

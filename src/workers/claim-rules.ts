@@ -1,0 +1,144 @@
+import type { ClaimRulesRow } from '../sql/read-claim-rules.ts'
+import type { JobKind } from '../jobs/kinds.ts'
+import { createBuckets, type RateLimit } from '../jobs/rate-limit.ts'
+
+/** What a claim leaves out and how deep it may go; everything as of now. */
+export interface ClaimShape {
+  readonly kinds: readonly string[]
+  readonly excludedPairs: Record<string, 1>
+  readonly excludedTenants: Record<string, 1>
+  /** Most jobs that one claim may bring of a (kind, tenant) pair whose bucket is in use. */
+  readonly pairBounds: Record<string, number>
+  /** Milliseconds until something that is left out now may be claimed again; null: nothing is. */
+  readonly reopensInMs: number | null
+}
+
+/** Pauses, closed tenants, weights and token buckets of this process. */
+export interface ClaimRules {
+  update(rules: ClaimRulesRow, livingInstances: number): void
+  shape(kinds: readonly string[], now: number): ClaimShape
+  weightOf(tenantId: string): number
+  /** Weights other than 1, as the claim takes them. */
+  readonly weights: () => string
+  /** Takes the job's tokens, all or none; else says in how many milliseconds one will be there for it, counting those that wait already. */
+  take(kind: string, tenantId: string, queuedBefore: number, now: number): { readonly taken: true } | { readonly taken: false; readonly retryAfterMs: number }
+  /** Names that the database knows as kinds. */
+  knownKinds(): ReadonlySet<string>
+}
+
+interface ClaimRulesDeps {
+  readonly kinds: ReadonlyMap<string, JobKind>
+  readonly providers: Readonly<Record<string, RateLimit>>
+}
+
+export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRules {
+  const buckets = createBuckets()
+  let closed: string[] = []
+  let weights = new Map<string, number>()
+  let weightsText = '{}'
+  let ownLimits = new Map<string, RateLimit>()
+  let pauses: { kind: string | null; tenantId: string | null; endsAt: number | null }[] = []
+  let share = 1
+  let known: ReadonlySet<string> = new Set()
+  /** Pairs whose bucket is in use: the only ones that a claim has to mind. */
+  const inUse = new Map<string, { kind: string; tenantId: string }>()
+
+  const pairKey = (kind: string, tenantId: string): string => `${kind} ${tenantId}`
+
+  /** Without a common store each instance takes its share of what is limited (FAULTS N03). */
+  const shared = (limit: RateLimit): RateLimit => ({ rps: limit.rps / share, burst: Math.max(limit.burst / share, 1) })
+
+  const limitsOf = (kind: string, tenantId: string): { key: string; limit: RateLimit }[] => {
+    const definition = kinds.get(kind)
+    const own = ownLimits.get(pairKey(kind, tenantId)) ?? definition?.defaults.rateLimit ?? null
+    const provider = definition?.defaults.provider ?? null
+    const cap = provider === null ? undefined : providers[provider]
+    return [
+      ...(own === null ? [] : [{ key: pairKey(kind, tenantId), limit: shared(own) }]),
+      ...(cap === undefined ? [] : [{ key: `provider ${provider}`, limit: shared(cap) }]),
+    ]
+  }
+
+  return {
+    update(rules, livingInstances) {
+      share = Math.max(livingInstances, 1)
+      closed = rules.tenants.filter((tenant) => tenant.closed).map((tenant) => tenant.id)
+      weights = new Map(rules.tenants.flatMap((tenant) => (validWeight(tenant.weight) ? [[tenant.id, tenant.weight] as const] : [])))
+      weightsText = JSON.stringify(Object.fromEntries(weights))
+      ownLimits = new Map(
+        rules.tenants.flatMap((tenant) =>
+          Object.entries(tenant.limits ?? {}).flatMap(([kind, limit]) => (validLimit(limit) ? [[pairKey(kind, tenant.id), limit] as const] : [])),
+        ),
+      )
+      const now = performance.now()
+      pauses = rules.pauses.map((pause) => ({ ...pause, endsAt: pause.untilMs === null ? null : now + pause.untilMs }))
+      known = new Set(rules.kinds.map((kind) => kind.name))
+    },
+
+    shape(served, now) {
+      const excludedPairs: Record<string, 1> = {}
+      const excludedTenants: Record<string, 1> = Object.fromEntries(closed.map((id) => [id, 1]))
+      const pairBounds: Record<string, number> = {}
+      const pausedKinds = new Set<string>()
+      let reopensInMs = Infinity
+      for (const { kind, tenantId, endsAt } of pauses) {
+        if (endsAt !== null && endsAt <= now) continue
+        if (endsAt !== null) reopensInMs = Math.min(reopensInMs, endsAt - now)
+        if (kind !== null && tenantId !== null) excludedPairs[pairKey(kind, tenantId)] = 1
+        else if (kind !== null) pausedKinds.add(kind)
+        else if (tenantId !== null) excludedTenants[tenantId] = 1
+      }
+      for (const [key, { kind, tenantId }] of inUse) {
+        const limits = limitsOf(kind, tenantId)
+        const wait = Math.max(0, ...limits.map((each) => buckets.waitMs(each.key, each.limit, now)))
+        if (wait > 0) {
+          excludedPairs[key] = 1
+          reopensInMs = Math.min(reopensInMs, wait)
+        } else if (limits.some((each) => buckets.inUse(each.key, now))) {
+          pairBounds[key] = Math.max(1, Math.min(...limits.map((each) => buckets.held(each.key, each.limit, now))))
+        } else {
+          inUse.delete(key)
+        }
+      }
+      for (const kind of served) {
+        const provider = kinds.get(kind)?.defaults.provider ?? null
+        const cap = provider === null ? undefined : providers[provider]
+        const wait = cap === undefined ? 0 : buckets.waitMs(`provider ${provider}`, shared(cap), now)
+        if (wait > 0) {
+          pausedKinds.add(kind)
+          reopensInMs = Math.min(reopensInMs, wait)
+        }
+      }
+      buckets.sweep(now)
+      return {
+        kinds: served.filter((kind) => !pausedKinds.has(kind)),
+        excludedPairs,
+        excludedTenants,
+        pairBounds,
+        reopensInMs: reopensInMs === Infinity ? null : reopensInMs,
+      }
+    },
+
+    take(kind, tenantId, queuedBefore, now) {
+      const limits = limitsOf(kind, tenantId)
+      if (limits.length === 0) return { taken: true }
+      inUse.set(pairKey(kind, tenantId), { kind, tenantId })
+      const retryAfterMs = Math.max(...limits.map((each) => buckets.waitMs(each.key, each.limit, now) + (queuedBefore * 1_000) / each.limit.rps))
+      if (limits.some((each) => buckets.waitMs(each.key, each.limit, now) > 0)) return { taken: false, retryAfterMs }
+      for (const each of limits) buckets.take(each.key, each.limit, now)
+      return { taken: true }
+    },
+
+    weightOf: (tenantId) => weights.get(tenantId) ?? 1,
+    weights: () => weightsText,
+    knownKinds: () => known,
+  }
+}
+
+function validWeight(weight: unknown): weight is number {
+  return Number.isInteger(weight) && (weight as number) >= 1 && (weight as number) <= 100 && weight !== 1
+}
+
+function validLimit(limit: { rps: unknown; burst: unknown }): limit is RateLimit {
+  return typeof limit?.rps === 'number' && limit.rps > 0 && limit.rps <= 10_000 && typeof limit.burst === 'number' && limit.burst >= 1
+}

@@ -1,0 +1,226 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { databaseFault } from '../db/database-fault.ts'
+import type { Decision } from '../jobs/decide.ts'
+import type { EndFacts, EndOutcome, Events, ReleaseCause } from '../jobs/event.ts'
+import { dropClaims } from '../sql/drop-claims.ts'
+import { failJobs } from '../sql/fail-jobs.ts'
+import { finishJobsWithResults } from '../sql/finish-jobs-with-results.ts'
+import { finishJobs } from '../sql/finish-jobs.ts'
+import { releaseJobs } from '../sql/release-jobs.ts'
+import type { Queryable } from '../sql/statement.ts'
+import type { Claim, Run } from './run.ts'
+
+/** A run and what is to become of its job. */
+export type End =
+  | { readonly run: Run; readonly move: 'finish'; readonly durationMs: number; readonly resultText: string | null }
+  | {
+      readonly run: Run
+      readonly move: 'fail'
+      readonly durationMs: number
+      readonly decision: Extract<Decision, { move: 'fail' }>
+      readonly logText: string | null
+    }
+  | {
+      readonly run: Run
+      readonly move: 'release'
+      readonly durationMs: number
+      readonly delayMs: number
+      readonly cause: ReleaseCause
+      readonly unstarted: boolean
+    }
+
+/** What the database made of an end. */
+export type Settled = { readonly lost: true } | { readonly lost: false; readonly outcome: EndOutcome; readonly retryAt: Date | null }
+
+export interface Completer {
+  /** Settles with whatever else ends meanwhile: one statement and one commit for all that gather while a flush is under way. */
+  settle(end: End): void
+  /** Settles in the caller's transaction; the caller tells by `committed` once it has committed. */
+  settleIn(tx: Queryable, end: End): Promise<Settled>
+  committed(end: End, settled: Settled): void
+  /** How many ends wait for their commit. */
+  pending(): number
+  /** Resolves when nothing is left to settle. */
+  idle(): Promise<void>
+}
+
+interface CompleterDeps {
+  readonly pool: Pool
+  readonly events: Events
+  readonly worker: { readonly id: number; readonly name: string }
+  /** Called after each commit; `waiting`: some jobs now wait for a later moment. */
+  readonly afterCommit: (waiting: boolean) => void
+}
+
+const largestGroup = 1_000
+const retryAfterMs = [20, 100, 500, 2_000]
+
+/** Natural group commit of the ends of runs (DESIGN section 3, Settle). */
+export function createCompleter({ pool, events, worker, afterCommit }: CompleterDeps): Completer {
+  const queues: Record<End['move'], End[]> = { finish: [], fail: [], release: [] }
+  const idleWaiters = new Set<() => void>()
+  let count = 0
+  let flushing = false
+
+  const flush = async (): Promise<void> => {
+    flushing = true
+    while (count > 0) {
+      for (const move of ['finish', 'fail', 'release'] as const) {
+        const queue = queues[move]
+        while (queue.length > 0) {
+          const group = queue.splice(0, largestGroup)
+          await settleGroup(group)
+          count -= group.length
+        }
+      }
+    }
+    flushing = false
+    for (const resolve of idleWaiters) resolve()
+    idleWaiters.clear()
+  }
+
+  /** Settles a group whatever it takes; a row that the database refuses falls out and goes its own way. */
+  const settleGroup = async (group: readonly End[]): Promise<void> => {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const settled = await settleEnds(pool, group)
+        // After a broken connection an end that is not found may have been committed by the first try.
+        report(group, settled, attempt > 0)
+        return
+      } catch (error) {
+        const fault = databaseFault(error)
+        if (fault === 'conflict' || fault === 'unavailable') {
+          if (fault === 'unavailable') events.emit({ type: 'loop:failed', loop: 'settle', error: error as Error })
+          await wait(retryAfterMs[Math.min(attempt, retryAfterMs.length - 1)]! * (0.5 + Math.random()))
+        } else if (group.length > 1) {
+          for (const end of group) await settleGroup([end])
+          return
+        } else {
+          await settleRefused(group[0]!, error as Error)
+          return
+        }
+      }
+    }
+  }
+
+  /** The database refused what this end wants to write: a shorter text, then a fixed one, then it is left to recovery (FAULTS R10). */
+  const settleRefused = async (end: End, error: Error): Promise<void> => {
+    events.emit({ type: 'loop:failed', loop: 'settle', error })
+    for (const text of [error.message.slice(0, 500), 'The failure could not be recorded.']) {
+      const decision = { move: 'fail', permanent: false, delayMs: 0, failure: { error: text, name: 'Error', detail: null, fingerprint: 'unrecorded' } } as const
+      const shorter: End =
+        end.move === 'release'
+          ? end
+          : { run: end.run, move: 'fail', durationMs: end.durationMs, decision: end.move === 'fail' ? { ...end.decision, failure: decision.failure } : decision, logText: null }
+      try {
+        report([end], await settleEnds(pool, [shorter]), false)
+        return
+      } catch (failure) {
+        events.emit({ type: 'loop:failed', loop: 'settle', error: failure as Error })
+      }
+    }
+  }
+
+  const settleEnds = async (db: Queryable, group: readonly End[]): Promise<Settled[]> => {
+    const ids = group.map((end) => end.run.id)
+    const leases = group.map((end) => end.run.claim.lease)
+    const ended = endedClaims(group)
+    const settled = await settleMove(db, group, ids, leases, ended)
+    if (ended.length > 0 && settled.some((each) => each.lost)) await dropClaims(db, ended)
+    return settled
+  }
+
+  const settleMove = async (db: Queryable, group: readonly End[], ids: string[], leases: string[], ended: string[]): Promise<Settled[]> => {
+    const first = group[0]!
+    if (first.move === 'finish') {
+      const ends = group as readonly Extract<End, { move: 'finish' }>[]
+      const lost = ends.some((end) => end.resultText !== null)
+        ? await finishJobsWithResults(db, ids, leases, worker.id, ended, ends.map((end) => end.resultText) as string[])
+        : await finishJobs(db, ids, leases, worker.id, ended)
+      const lostIds = new Set(lost.map((row) => row.id))
+      return ids.map((id) => (lostIds.has(id) ? { lost: true } : { lost: false, outcome: 'success', retryAt: null }))
+    }
+    const rows =
+      first.move === 'fail'
+        ? await failJobs(db, ids, leases, worker.id, ended, ...failColumns(group as readonly Extract<End, { move: 'fail' }>[]))
+        : await releaseJobs(db, ids, leases, worker.id, ended, ...releaseColumns(group as readonly Extract<End, { move: 'release' }>[]))
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return ids.map((id) => {
+      const row = byId.get(id)
+      if (row === undefined) return { lost: true }
+      const outcome = row.status === 'failed' ? 'stopped' : row.status === 'dlq' ? 'dlq' : first.move === 'fail' ? 'retry' : 'released'
+      return { lost: false, outcome, retryAt: row.status === 'pending' ? row.availableAt : null }
+    })
+  }
+
+  /** Counts down the claims of a group whose end is known, and tells the observers. */
+  const report = (group: readonly End[], settled: readonly Settled[], uncertain: boolean): void => {
+    const ends: EndFacts[] = []
+    const lost: string[] = []
+    group.forEach((end, index) => {
+      if (!end.run.counted) end.run.claim.open -= 1
+      end.run.counted = true
+      const how = settled[index]!
+      if (how.lost) lost.push(end.run.id)
+      else ends.push(factsOf(end, how.outcome, how.retryAt))
+    })
+    if (ends.length > 0) {
+      afterCommit(ends.some((end) => end.retryAt !== null))
+      events.emit({ type: 'jobs:ended', worker: worker.name, ends })
+    }
+    if (lost.length > 0 && !uncertain) events.emit({ type: 'lease:lost', worker: worker.name, jobIds: lost })
+  }
+
+  return {
+    settle(end) {
+      queues[end.move].push(end)
+      count += 1
+      if (!flushing) {
+        flushing = true
+        // The ends of this turn of the event loop share the first statement too.
+        setImmediate(() => void flush())
+      }
+    },
+    settleIn: async (tx, end) => (await settleEnds(tx, [end]))[0]!,
+    committed: (end, settled) => report([end], [settled], false),
+    pending: () => count,
+    idle: () => (count === 0 && !flushing ? Promise.resolve() : new Promise((resolve) => idleWaiters.add(resolve))),
+  }
+}
+
+/** The claims whose last open jobs all are in this group. */
+function endedClaims(group: readonly End[]): string[] {
+  const counts = new Map<Claim, number>()
+  for (const { run } of group) counts.set(run.claim, (counts.get(run.claim) ?? 0) + 1)
+  return [...counts].filter(([claim, ends]) => ends >= claim.open).map(([claim]) => claim.id)
+}
+
+function failColumns(ends: readonly Extract<End, { move: 'fail' }>[]) {
+  return [
+    ends.map((end) => end.decision.delayMs),
+    ends.map((end) => end.decision.permanent),
+    ends.map((end) => end.decision.failure.error),
+    ends.map((end) => end.decision.failure.name),
+    ends.map((end) => end.decision.failure.detail),
+    ends.map((end) => end.decision.failure.fingerprint),
+    ends.map((end) => end.logText),
+  ] as const
+}
+
+function releaseColumns(ends: readonly Extract<End, { move: 'release' }>[]) {
+  return [ends.map((end) => end.delayMs), ends.map((end) => end.unstarted), ends.map((end) => end.cause as string)] as const
+}
+
+function factsOf(end: End, outcome: EndOutcome, retryAt: Date | null): EndFacts {
+  return {
+    id: end.run.id,
+    kind: end.run.kind,
+    tenantId: end.run.tenantId,
+    attempts: end.run.attempts,
+    outcome,
+    durationMs: end.durationMs,
+    error: end.move === 'fail' ? end.decision.failure.error : null,
+    retryAt,
+  }
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../config.ts'
+import type { Pools } from '../db/pool.ts'
+import type { Wakeup } from '../events/wakeup.ts'
+import type { Events } from '../jobs/event.ts'
+import { kindsWithOwnSlot, type JobKind } from '../jobs/kinds.ts'
+import { countLivingInstances } from '../sql/count-living-instances.ts'
+import { readClaimRules } from '../sql/read-claim-rules.ts'
+import { registerWorker } from '../sql/register-worker.ts'
+import { createClaimRules } from './claim-rules.ts'
+import { createCompleter } from './completer.ts'
+import type { PoolSpec } from './dispatcher.ts'
+import { createExecutor, type RunnableKind } from './executor.ts'
+import type { Instance } from './instance.ts'
+import { createPromoter } from './promoter.ts'
+import type { Run } from './run.ts'
+import { createScheduler } from './scheduler.ts'
+import { createWorkerPool, type WorkerPool } from './worker-pool.ts'
+
+/** The worker half of an instance: its pools, the promoter, and what bears on claiming. */
+export interface Engine {
+  start(specs: readonly PoolSpec[]): Promise<void>
+  /** Claims no more; what does not end within `graceMs` goes back to pending, attempts untouched. */
+  stop(graceMs: number): Promise<void>
+  /** The instance was given up for dead: drops its work, which others may have by now, and goes on. */
+  dropAll(): void
+  abandoned(): number
+  /** Sentences that say why these workers are not fit. */
+  unfit(): string[]
+}
+
+interface EngineDeps {
+  readonly pools: Pools
+  readonly kinds: ReadonlyMap<string, RunnableKind>
+  readonly catalogue: ReadonlyMap<string, JobKind>
+  readonly providers: Config['providers']
+  readonly events: Events
+  readonly wakeup: Wakeup
+  readonly instance: Instance
+  readonly times: Pick<Config, 'pollMs' | 'deadAfterMs' | 'abortGraceMs' | 'abandonMs'>
+  readonly logLine: (run: Run, level: 'info' | 'warn', message: string) => void
+  readonly onProgress: (jobId: string) => void
+}
+
+/** Limits and pauses are read on a control signal, and this often in case one was lost. */
+const readRulesEveryMs = 10_000
+
+export function createEngine(deps: EngineDeps): Engine {
+  const { pools, kinds, events, wakeup, instance, times } = deps
+  const rules = createClaimRules({ kinds: deps.catalogue, providers: deps.providers })
+  let specs: readonly PoolSpec[] = []
+  const workers: WorkerPool[] = []
+  const leave: (() => void)[] = []
+  let rulesTimer: NodeJS.Timeout | undefined
+
+  const scheduler = createScheduler({
+    pool: pools.commit,
+    events,
+    kinds: [...kinds.values()].map(({ kind }) => kind),
+    onEnqueued: () => wakeup.signal('work'),
+  })
+  const promoter = createPromoter({
+    pool: pools.commit,
+    events,
+    pollMs: times.pollMs,
+    onPromoted: () => wakeup.signal('work'),
+  })
+
+  const readRules = async (): Promise<void> => {
+    try {
+      const [[row], [living]] = await Promise.all([readClaimRules(pools.commit), countLivingInstances(pools.commit, times.deadAfterMs)])
+      rules.update(row!.rules, living!.count)
+      for (const worker of workers) worker.control()
+    } catch (error) {
+      events.emit({ type: 'loop:failed', loop: 'rules', error: error as Error })
+    }
+  }
+
+  const openPool = async (spec: PoolSpec): Promise<WorkerPool> => {
+    const name = `${instance.host}/${process.pid}/${randomUUID()}`
+    const [row] = await registerWorker(pools.commit, instance.id(), name, spec.name, spec.slots, spec.kinds, spec.tenantIds, spec.dispatch)
+    const worker = { id: row!.id, name }
+    const completer = createCompleter({
+      pool: pools.settle,
+      events,
+      worker,
+      afterCommit: (waiting) => {
+        wakeup.signal('journal')
+        if (waiting) promoter.wake()
+      },
+    })
+    const executor = createExecutor({
+      kinds,
+      completer,
+      commitPool: pools.commit,
+      random: Math.random,
+      logLine: deps.logLine,
+      onProgress: deps.onProgress,
+      onEnqueued: () => wakeup.signal('work'),
+    })
+    return createWorkerPool({
+      spec,
+      kinds,
+      claimPool: pools.claim,
+      watchPool: pools.commit,
+      completer,
+      executor,
+      rules,
+      events,
+      worker,
+      instanceId: instance.id,
+      afterClaim: () => wakeup.signal('journal'),
+      pollMs: times.pollMs,
+      abortGraceMs: times.abortGraceMs,
+      abandonMs: times.abandonMs,
+    })
+  }
+
+  return {
+    async start(poolSpecs) {
+      specs = poolSpecs
+      const own = kindsWithOwnSlot.filter((kind) => kinds.has(kind))
+      if (specs.length > 0 && own.length > 0) specs = [...specs, { name: 'maintenance', slots: own.length, kinds: own, tenantIds: null, dispatch: 'fair' }]
+      for (const spec of specs) workers.push(await openPool(spec))
+      await readRules()
+      leave.push(
+        wakeup.on('work', () => {
+          for (const worker of workers) worker.wake()
+          promoter.wake()
+        }),
+        wakeup.on('control', () => void readRules()),
+      )
+      rulesTimer = setInterval(() => void readRules(), readRulesEveryMs)
+      if (workers.length > 0) {
+        promoter.start()
+        scheduler.start()
+      }
+      for (const worker of workers) worker.start()
+    },
+    async stop(graceMs) {
+      for (const off of leave.splice(0)) off()
+      clearInterval(rulesTimer)
+      await Promise.all([scheduler.stop(), promoter.stop(), ...workers.map((worker) => worker.stop(graceMs))])
+    },
+    dropAll() {
+      for (const worker of workers) worker.dropAll()
+    },
+    abandoned: () => workers.reduce((sum, worker) => sum + worker.facts().abandoned, 0),
+    unfit: () =>
+      specs
+        .filter((_, index) => workers[index]?.facts().stuck)
+        .map((spec) => `Every slot of the pool ${spec.name} holds a handler that ignores its abort. Restart the instance, and mend the handler.`),
+  }
+}

@@ -1,0 +1,234 @@
+import type { Config } from '../../config.ts'
+import { classifyDelivery, type DeliveryClass } from '../../jobs/classify-delivery.ts'
+import type { EmailAddress, EmailSendPayload } from '../../jobs/email-send-payload.ts'
+import { LeaseLost, NeverRetry, Snooze } from '../../jobs/errors.ts'
+import { cutBytes } from '../../jobs/failure.ts'
+import { beginEmail } from '../../sql/begin-email.ts'
+import { recordEmailFailure } from '../../sql/record-email-failure.ts'
+import { recordEmailHandover } from '../../sql/record-email-handover.ts'
+import { recordEmailSent } from '../../sql/record-email-sent.ts'
+import { recordEmailSuppressed } from '../../sql/record-email-suppressed.ts'
+import type { Queryable } from '../../sql/statement.ts'
+import type { Handler, HandlerContext, HandlerResult, JobTransaction } from '../handler.ts'
+import type { AckJournal } from './email/ack-journal.ts'
+import { buildMessage, type BuiltMessage } from './email/build-message.ts'
+import type { Pass, ProviderBreaker } from './email/provider-breaker.ts'
+import { renderEmail } from './email/render-email.ts'
+import { DeliveryError, type Accepted, type MailProvider } from './email/smtp-provider.ts'
+
+export interface EmailSendDeps {
+  readonly db: Queryable
+  readonly provider: MailProvider
+  readonly acks: AckJournal
+  readonly breaker: ProviderBreaker
+  readonly mail: Config['mail']
+  readonly random: () => number
+}
+
+/** A run that has its row in the email log. */
+interface Begun {
+  readonly attempts: number
+  readonly unanswered: number
+}
+
+const minute = 60_000
+const largestMessage = 1024 * 1024
+const responseBytes = 1_000
+
+/**
+ * Sends one email. It runs again after a lost commit without sending again, as long as what it heard from the provider can be
+ * found: on the job's one log row, or in the ack journal. What remains doubtful is sent once more with the same Message-ID
+ * (transactional) or held for a person.
+ */
+export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> {
+  const { db, provider, acks, breaker, mail } = deps
+
+  return async (context) => {
+    const { payload, job } = context
+    const from = senderOf(payload.from, mail)
+    const content = await renderEmail(db, job.tenantId, payload)
+    const messageId = `<job.${job.id}@${mail.domain}>`
+    const { to, reply_to: replyTo = null, headers = {}, category } = payload
+    const message = await buildMessage({ messageId, from, to, replyTo, headers, ...content })
+    if (message.raw.length > largestMessage)
+      throw new NeverRetry(`The message has ${message.raw.length} bytes; at most 1 MiB is sent.`)
+
+    const pass = await breaker.enter()
+    try {
+      const template = payload.template?.key ?? null
+      const [begun] = await beginEmail(
+        db,
+        job.id,
+        job.tenantId,
+        messageId,
+        provider.name,
+        to.address,
+        from.address,
+        content.subject,
+        template,
+        category,
+      )
+      const { status, providerMessageId, suppressed } = begun!
+      if (status !== 'sending') return sent(context, messageId, { providerMessageId, response: null })
+      const ack = begun!.attempts === 1 ? null : await acks.find(job.id)
+      if (ack !== null) return sent(context, messageId, ack)
+      if (suppressed !== null) return notSent(context, suppressed)
+      if (begun!.unanswered > 0 && !mayResend(payload, begun!.unanswered)) throw await held(context, begun!)
+      return sent(context, messageId, await handOver(context, message, begun!, pass))
+    } finally {
+      pass.leave()
+    }
+  }
+
+  async function handOver(
+    context: HandlerContext<EmailSendPayload>,
+    message: BuiltMessage,
+    begun: Begun,
+    pass: Pass,
+  ): Promise<Accepted> {
+    const { job, signal, log } = context
+    let accepted: Accepted
+    try {
+      accepted = await provider.send(message, {
+        signal,
+        async onData() {
+          const rows = await recordEmailHandover(db, job.id, begun.attempts)
+          if (rows.length === 0) throw new LeaseLost()
+        },
+      })
+    } catch (error) {
+      if (error instanceof DeliveryError) throw await notTaken(context, error, begun, pass)
+      throw error
+    }
+    pass.alive()
+    const { response, providerMessageId } = accepted
+    const ack = {
+      jobId: job.id,
+      providerMessageId,
+      response: cutBytes(response, responseBytes),
+      at: new Date().toISOString(),
+    }
+    // A full disk must not make a mail that is out look as if it were not.
+    await acks.append(ack).catch((error: Error) => log.warn(`The ack journal could not be written: ${error.message}`))
+    return accepted
+  }
+
+  /** Writes down what came of the attempt; answers what is to be thrown. */
+  async function notTaken(
+    { payload, job, log }: HandlerContext<EmailSendPayload>,
+    error: DeliveryError,
+    begun: Begun,
+    pass: Pass,
+  ): Promise<Error> {
+    const { failure } = error
+    const sort = classifyDelivery(failure)
+    const known = sort !== 'unknown'
+    const unanswered = known ? 0 : begun.unanswered + 1
+    const status = statuses[sort]
+    const { code = null, enhanced = null, text = null } = failure.reply ?? {}
+    const response = text === null ? null : cutBytes(text, responseBytes)
+    await recordEmailFailure(
+      db,
+      job.id,
+      begun.attempts,
+      status,
+      known,
+      code,
+      enhanced,
+      response,
+      cutBytes(error.message, responseBytes),
+      sort === 'recipient',
+    )
+    const shown = new Error(withoutAddress(error.message, payload.to.address), { cause: error.cause })
+    switch (sort) {
+      case 'transient':
+        pass.alive()
+        return shown
+      case 'throttled':
+        pass.fault('throttling', shown.message)
+        log.warn(shown.message)
+        return new Snooze((1 + 9 * deps.random()) * minute)
+      case 'provider': {
+        const ms = pass.fault(
+          failure.reply === null && failure.code !== 'ETLS' ? 'unreachable' : 'refusing',
+          shown.message,
+        )
+        log.warn(shown.message)
+        return new Snooze(ms * (1 + 0.1 * deps.random()))
+      }
+      case 'recipient':
+      case 'message':
+        pass.alive()
+        return new NeverRetry(shown)
+      case 'unknown':
+        return mayResend(payload, unanswered) ? shown : new NeverRetry(doubtful(shown.message))
+    }
+  }
+
+  /** An earlier run handed the message over, and nobody can tell what the provider said. */
+  async function held({ job }: HandlerContext<EmailSendPayload>, begun: Begun): Promise<Error> {
+    const what = doubtful('The run that sent it ended before the answer came.')
+    await recordEmailFailure(db, job.id, begun.attempts, 'unknown', false, null, null, null, what, false)
+    return new NeverRetry(what)
+  }
+}
+
+const statuses = {
+  transient: 'failed',
+  throttled: 'failed',
+  provider: 'failed',
+  unknown: 'unknown',
+  recipient: 'rejected',
+  message: 'rejected',
+} as const satisfies Record<DeliveryClass, 'failed' | 'unknown' | 'rejected'>
+
+/** Once more at most, and only where a mail too many is better than one too few. */
+function mayResend({ category, on_unknown: onUnknown }: EmailSendPayload, unanswered: number): boolean {
+  return unanswered <= 1 && (onUnknown ?? (category === 'transactional' ? 'resend' : 'hold')) === 'resend'
+}
+
+function doubtful(why: string): string {
+  return `Nobody knows whether the provider took the message: ${why} Replay the job to send it once more, or discard it.`
+}
+
+function sent(
+  { job }: HandlerContext<EmailSendPayload>,
+  messageId: string,
+  { providerMessageId, response }: Omit<Accepted, 'response'> & { response: string | null },
+): HandlerResult {
+  const id = providerMessageId ?? messageId.slice(1, -1)
+  return {
+    result: { status: 'sent', messageId, providerMessageId: id },
+    commit: async (tx) =>
+      void (await recordEmailSent(inTx(tx), job.id, id, response === null ? null : cutBytes(response, responseBytes))),
+  }
+}
+
+function notSent({ job }: HandlerContext<EmailSendPayload>, reason: string): HandlerResult {
+  return {
+    result: { status: 'suppressed', reason },
+    commit: async (tx) => void (await recordEmailSuppressed(inTx(tx), job.id, reason)),
+  }
+}
+
+function inTx(tx: JobTransaction): Queryable {
+  return { query: ({ text, values }) => tx.query(text, values) }
+}
+
+function senderOf(key: string | undefined, { from, senders }: Config['mail']): EmailAddress {
+  if (key === undefined) return mailbox(from)
+  const sender = Object.hasOwn(senders, key) ? senders[key] : undefined
+  if (sender !== undefined) return mailbox(sender)
+  throw new NeverRetry(`The sender ${key} is not configured. Add it to STELLWERK_MAIL_SENDERS, then replay the job.`)
+}
+
+/** `Name <address>` or an address alone, as the settings have it. */
+function mailbox(text: string): EmailAddress {
+  const parts = /^(.+) <([^<>]+)>$/.exec(text)
+  return parts === null ? { address: text } : { name: parts[1]!.trim(), address: parts[2]! }
+}
+
+/** The error of a job is shown to more people than its recipient. */
+function withoutAddress(message: string, address: string): string {
+  return message.replaceAll(new RegExp(RegExp.escape(address), 'gi'), '<recipient>')
+}

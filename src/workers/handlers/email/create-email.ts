@@ -1,0 +1,89 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Config } from '../../../config.ts'
+import type { Events } from '../../../jobs/event.ts'
+import type { EmailSendPayload } from '../../../jobs/email-send-payload.ts'
+import { pauseKind } from '../../../sql/pause-kind.ts'
+import { recordAcknowledgedEmails } from '../../../sql/record-acknowledged-emails.ts'
+import { resumeKind } from '../../../sql/resume-kind.ts'
+import type { Queryable } from '../../../sql/statement.ts'
+import { createDevMailbox, type DevMailbox } from '../../dev-mailbox.ts'
+import type { Handler } from '../../handler.ts'
+import { createEmailSend } from '../email-send.ts'
+import { createAckJournal } from './ack-journal.ts'
+import { createProviderBreaker } from './provider-breaker.ts'
+import { createSmtpProvider } from './smtp-provider.ts'
+
+/** All that sends mail in this process. */
+export interface Email {
+  readonly handler: Handler<EmailSendPayload>
+  /** Where the mails of development are; null: they go to a real provider. */
+  readonly mailbox: DevMailbox | null
+  stop(): Promise<void>
+}
+
+export interface EmailDeps {
+  readonly config: Pick<Config, 'smtpUrl' | 'env' | 'mail'>
+  readonly db: Queryable
+  readonly dataDir: string
+  readonly events: Events
+  /** Told when a pause was set or lifted, so that every dispatcher looks. */
+  readonly onPause: () => void
+}
+
+const kind = 'email_send'
+const actor = 'system:email_breaker'
+const settleAgainMs = 10_000
+
+/** Null in production without SMTP_URL: then nobody here serves email_send. */
+export async function createEmail({ config, db, dataDir, events, onPause }: EmailDeps): Promise<Email | null> {
+  if (config.smtpUrl === null && config.env === 'production') return null
+  const mailbox = config.smtpUrl === null ? createDevMailbox() : null
+  await mailbox?.start()
+  const provider =
+    config.smtpUrl === null ? createSmtpProvider(mailbox!.url(), 'mailbox') : createSmtpProvider(config.smtpUrl)
+  const failed = (loop: string) => (error: unknown) => events.emit({ type: 'loop:failed', loop, error: error as Error })
+
+  const acks = await createAckJournal({
+    folder: join(dataDir, 'ack-journal'),
+    record: async (heard) => (await recordAcknowledgedEmails(db, JSON.stringify(heard))).map(({ jobId }) => jobId),
+    onError: failed('ack journal'),
+  })
+  const stopping = new AbortController()
+  const settled = settleUntilDone()
+
+  const breaker = createProviderBreaker({
+    onOpen(ms, fault, reason) {
+      events.emit({ type: 'provider:out', provider: provider.name, kind, fault, reason, ms })
+      pauseKind(db, kind, ms, reason, actor).then(onPause, failed('provider pause'))
+    },
+    onClose() {
+      events.emit({ type: 'provider:back', provider: provider.name, kind })
+      resumeKind(db, kind, actor).then(onPause, failed('provider pause'))
+    },
+    random: Math.random,
+  })
+
+  /** At the start the database may not be there yet, or not have its tables. */
+  async function settleUntilDone(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        return await acks.settle()
+      } catch {
+        await wait(settleAgainMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+      }
+    }
+  }
+
+  return {
+    handler: createEmailSend({ db, provider, acks, breaker, mail: config.mail, random: Math.random }),
+    mailbox,
+    async stop() {
+      stopping.abort()
+      provider.close()
+      await settled
+      await acks.close()
+      await mailbox?.stop()
+    },
+  }
+}

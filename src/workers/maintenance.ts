@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { inTransaction } from '../db/transaction.ts'
+import type { Events, RecoveredFacts } from '../jobs/event.ts'
+import { recoverDeadInstances } from '../sql/recover-dead-instances.ts'
+import { recoverStaleJobs } from '../sql/recover-stale-jobs.ts'
+import { removeDeadInstances } from '../sql/remove-dead-instances.ts'
+import { sweepClaims } from '../sql/sweep-claims.ts'
+import { tryMaintenanceLock } from '../sql/try-maintenance-lock.ts'
+
+/** Takes back what the dead and the stale hold; done by whichever instance gets the lock. */
+export interface Maintenance {
+  start(): void
+  /** One sweep; null: another instance is at it. */
+  runOnce(): Promise<RecoveredFacts[] | null>
+  stop(): Promise<void>
+}
+
+interface MaintenanceDeps {
+  readonly pool: Pool
+  readonly events: Events
+  readonly everyMs: number
+  readonly deadAfterMs: number
+  readonly onRecovered: () => void
+}
+
+/** Bounded batches: 50,000 stale rows must not become one transaction. */
+const batch = 1_000
+
+export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecovered }: MaintenanceDeps): Maintenance {
+  const stopping = new AbortController()
+  let loop: Promise<void> | undefined
+
+  /** Batches until one is not full; each is a transaction of its own under the try-lock. */
+  const recover = async (take: (tx: Parameters<Parameters<typeof inTransaction>[1]>[0]) => Promise<RecoveredFacts[]>): Promise<RecoveredFacts[] | null> => {
+    const recovered: RecoveredFacts[] = []
+    for (let full = true; full && !stopping.signal.aborted; ) {
+      const rows = await inTransaction(pool, async (tx) => {
+        const [lock] = await tryMaintenanceLock(tx)
+        return lock!.taken ? await take(tx) : null
+      })
+      if (rows === null) return null
+      recovered.push(...rows)
+      full = rows.length === batch
+      if (rows.length > 0) {
+        onRecovered()
+        events.emit({ type: 'jobs:recovered', jobs: rows })
+      }
+    }
+    return recovered
+  }
+
+  const runOnce = async (): Promise<RecoveredFacts[] | null> => {
+    const orphaned = await recover((tx) => recoverDeadInstances(tx, deadAfterMs, batch))
+    if (orphaned === null) return null
+    const stale = await recover((tx) => recoverStaleJobs(tx, batch))
+    await sweepClaims(pool, deadAfterMs)
+    await removeDeadInstances(pool, deadAfterMs)
+    return [...orphaned, ...(stale ?? [])]
+  }
+
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        await runOnce()
+      } catch (error) {
+        events.emit({ type: 'loop:failed', loop: 'maintenance', error: error as Error })
+      }
+      // Not all instances at the same moment.
+      await wait(everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+
+  return {
+    start() {
+      loop ??= run()
+    },
+    runOnce,
+    async stop() {
+      stopping.abort()
+      await loop
+    },
+  }
+}

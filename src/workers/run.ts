@@ -1,0 +1,56 @@
+import type { ClaimedRow } from '../sql/claim-parts.ts'
+
+/** One claim statement's group of jobs: its row in aa_claim goes when the end of the last of them has committed. */
+export interface Claim {
+  readonly id: string
+  readonly lease: string
+  /** Jobs whose end has not been committed yet. */
+  open: number
+}
+
+/** A job in hand: from the claim until its end is committed or lost. */
+export interface Run {
+  readonly id: string
+  readonly tenantId: string
+  readonly kind: string
+  readonly payloadText: string
+  readonly attempts: number
+  readonly maxAttempts: number
+  readonly priority: number
+  readonly createdMs: number
+  readonly availableMs: number
+  readonly claimedMs: number
+  readonly idempotencyKey: string | null
+  readonly correlationId: string | null
+  readonly claim: Claim
+  /** Monotonic milliseconds. */
+  readonly claimedAt: number
+  startedAt: number
+  state: 'waiting' | 'running' | 'ended'
+  /** Whether its end was counted down from the claim; a run that was given up may end twice. */
+  counted: boolean
+}
+
+/** The runs that a claim brought. */
+export function runsOf(rows: readonly ClaimedRow[], lease: string, now: number): Run[] {
+  const claim: Claim = { id: rows[0]?.[12] ?? '', lease, open: rows.length }
+  return rows.map((row) => ({
+    id: row[0],
+    tenantId: row[1],
+    kind: row[2],
+    payloadText: row[3],
+    attempts: row[4],
+    maxAttempts: row[5],
+    priority: row[6],
+    createdMs: row[7],
+    availableMs: row[8],
+    claimedMs: row[9],
+    idempotencyKey: row[10],
+    correlationId: row[11],
+    claim,
+    claimedAt: now,
+    startedAt: 0,
+    state: 'waiting',
+    counted: false,
+  }))
+}

@@ -1,0 +1,24 @@
+import type { BuiltInKind, KindCatalogue } from '../jobs/kinds.ts'
+import type { OwnKind } from './define-kind.ts'
+import type { RunnableKind } from './executor.ts'
+import type { Handler } from './handler.ts'
+
+/**
+ * The kinds that this process can run, by name: the built-in handlers (null: not served here) and those of one's own kinds.
+ * A kind of the catalogue that is missing here waits for another instance.
+ */
+export function runnableKinds(
+  catalogue: KindCatalogue,
+  builtIn: Readonly<Record<BuiltInKind, Handler | null>>,
+  ownKinds: readonly OwnKind[],
+): ReadonlyMap<string, RunnableKind> {
+  const runnable = new Map<string, RunnableKind>()
+  for (const [name, handler] of Object.entries(builtIn)) {
+    if (handler !== null) runnable.set(name, { kind: catalogue.get(name)!, handler })
+  }
+  for (const { name, run, onFailure } of ownKinds) {
+    const kind = catalogue.get(name)!
+    runnable.set(name, onFailure === null ? { kind, handler: run } : { kind, handler: run, onFailure })
+  }
+  return runnable
+}

@@ -1,0 +1,219 @@
+import { expect, test } from 'vitest'
+import { createEvents } from '../../src/jobs/event.ts'
+import type { Event } from '../../src/jobs/event.ts'
+import { createLog, logEvents } from '../../src/observe/log.ts'
+import type { LogFormat } from '../../src/observe/log.ts'
+import { until } from '../support/until.ts'
+
+const end = {
+  id: '0197-a',
+  kind: 'email_send',
+  tenantId: 'tenant-1',
+  attempts: 2,
+  durationMs: 12,
+  error: null,
+  retryAt: null,
+}
+
+test.each<[Event, readonly Record<string, unknown>[]]>([
+  [
+    {
+      type: 'jobs:claimed',
+      worker: 'w',
+      jobs: [{ id: 'a', kind: 'k', tenantId: 't', attempts: 1, latencyMs: 9, waitMs: 3 }],
+    },
+    [{ level: 'debug', msg: 'job claimed', jobId: 'a', kind: 'k', tenantId: 't', attempt: 1, worker: 'w', waitMs: 3 }],
+  ],
+  [
+    {
+      type: 'jobs:ended',
+      worker: 'w',
+      ends: [
+        { ...end, outcome: 'success' },
+        { ...end, outcome: 'retry', error: 'busy\n    at x', retryAt: new Date('2030-01-01T00:00:00Z') },
+        { ...end, outcome: 'dlq', error: 'gone' },
+        { ...end, outcome: 'stopped', error: 'no longer wanted' },
+        { ...end, outcome: 'released', retryAt: new Date('2030-01-01T00:00:00Z') },
+      ],
+    },
+    [
+      {
+        level: 'info',
+        msg: 'job done',
+        jobId: '0197-a',
+        kind: 'email_send',
+        tenantId: 'tenant-1',
+        attempt: 2,
+        worker: 'w',
+        durationMs: 12,
+      },
+      {
+        level: 'warn',
+        msg: 'job failed: it will be retried',
+        jobId: '0197-a',
+        error: 'busy',
+        willRetry: true,
+        retryAt: '2030-01-01T00:00:00.000Z',
+      },
+      { level: 'error', msg: 'job failed for good', jobId: '0197-a', error: 'gone', willRetry: false },
+      { level: 'info', msg: 'job stopped', jobId: '0197-a', error: 'no longer wanted' },
+      { level: 'info', msg: 'job released', jobId: '0197-a', retryAt: '2030-01-01T00:00:00.000Z' },
+    ],
+  ],
+  [
+    { type: 'jobs:released', worker: 'w', cause: 'rate_limited', kinds: ['a', 'b', 'a'] },
+    [{ level: 'debug', msg: 'claims released', worker: 'w', cause: 'rate_limited', count: 3, kinds: ['a', 'b'] }],
+  ],
+  [
+    { type: 'jobs:released', worker: 'w', cause: 'shutdown', kinds: ['a'] },
+    [{ level: 'info', msg: 'claims released', cause: 'shutdown', count: 1 }],
+  ],
+  [
+    {
+      type: 'jobs:recovered',
+      jobs: [
+        { id: 'a', kind: 'k', tenantId: 't', attempts: 1, cause: 'stale', status: 'pending' },
+        { id: 'b', kind: 'k', tenantId: 't', attempts: 8, cause: 'dead_instance', status: 'dlq' },
+      ],
+    },
+    [
+      { level: 'warn', msg: 'job recovered', jobId: 'a', cause: 'stale', status: 'pending', willRetry: true },
+      { level: 'error', msg: 'job recovered', jobId: 'b', cause: 'dead_instance', status: 'dlq', willRetry: false },
+    ],
+  ],
+  [
+    { type: 'lease:lost', worker: 'w', jobIds: ['a'] },
+    [{ level: 'warn', msg: 'claim lost: the run changed nothing', worker: 'w', jobIds: ['a'] }],
+  ],
+  [
+    { type: 'handler:abandoned', worker: 'w', jobId: 'a', kind: 'k' },
+    [
+      {
+        level: 'error',
+        msg: 'handler abandoned: it ignored its abort, its slot was replaced',
+        worker: 'w',
+        jobId: 'a',
+        kind: 'k',
+      },
+    ],
+  ],
+  [
+    { type: 'loop:failed', loop: 'maintenance', error: new Error('no answer') },
+    [
+      {
+        level: 'error',
+        msg: 'loop failed: it goes on after a pause',
+        loop: 'maintenance',
+        err: expect.objectContaining({ message: 'no answer' }),
+      },
+    ],
+  ],
+  [
+    { type: 'connection:lost', connection: 'listen', error: new Error('reset') },
+    [
+      {
+        level: 'warn',
+        msg: 'connection lost',
+        connection: 'listen',
+        err: expect.objectContaining({ message: 'reset' }),
+      },
+    ],
+  ],
+  [
+    { type: 'connection:restored', connection: 'listen' },
+    [{ level: 'info', msg: 'connection restored', connection: 'listen' }],
+  ],
+  [
+    { type: 'kinds:differ', kinds: ['k'] },
+    [
+      {
+        level: 'warn',
+        msg: 'kinds differ: another instance registered other defaults, those of this one stand now',
+        kinds: ['k'],
+      },
+    ],
+  ],
+  [
+    { type: 'instance:lost', instanceId: 'i' },
+    [{ level: 'warn', msg: 'instance lost: it was taken for dead and has registered anew', instanceId: 'i' }],
+  ],
+])('$type is told in one line each', async (event, lines) => {
+  const { events, written } = listen('trace')
+  events.emit(event)
+  const logged = await written()
+  expect(logged.map((line) => JSON.parse(line))).toEqual(lines.map((line) => expect.objectContaining(line)))
+})
+
+test('what is below the level is not written', async () => {
+  const { events, log, written } = listen('warn')
+  events.emit({ type: 'jobs:ended', worker: 'w', ends: [{ ...end, outcome: 'success' }] })
+  events.emit({ type: 'jobs:claimed', worker: 'w', jobs: [] })
+  log.warn('the end')
+  expect((await written()).map((line) => JSON.parse(line).msg)).toEqual(['the end'])
+})
+
+test('a group of a thousand leaves in one write, in order', async () => {
+  const { events, writes, written } = listen('info')
+  events.emit({
+    type: 'jobs:ended',
+    worker: 'w',
+    ends: Array.from({ length: 1000 }, (_, id) => ({ ...end, id: String(id), outcome: 'success' })),
+  })
+  expect((await written()).map((line) => JSON.parse(line).jobId)).toEqual(
+    Array.from({ length: 1000 }, (_, id) => String(id)),
+  )
+  expect(writes.length).toBe(1)
+})
+
+test('passwords in URLs are hidden wherever they stand', async () => {
+  const { log, written } = listen('info')
+  log.info(
+    { err: new Error('connect postgres://app:hunter2@db.example.org:5432/x failed'), smtp: 'smtps://u:hunter2@mail' },
+    'redis://:hunter2@cache',
+  )
+  const [line] = await written()
+  expect(line).not.toContain('hunter2')
+  expect(line).toContain('postgres://app:***@db.example.org:5432/x')
+  expect(line).toContain('redis://:***@cache')
+})
+
+test('an error is cut to its first line', async () => {
+  const { events, written } = listen('info')
+  events.emit({
+    type: 'jobs:ended',
+    worker: 'w',
+    ends: [{ ...end, outcome: 'dlq', error: `${'x'.repeat(1000)}\nsecond` }],
+  })
+  expect(JSON.parse((await written())[0]!).error).toBe('x'.repeat(300))
+})
+
+test('a person reads one line, and the stack below it', async () => {
+  const { log, written } = listen('info', 'line')
+  log.warn({ kind: 'email_send', attempt: 2, kinds: ['a'] }, 'job failed')
+  log.error({ err: new Error('no answer') }, 'loop failed')
+  const [first, second, stack] = await written()
+  expect(first).toMatch(/^\d\d:\d\d:\d\d\.\d{3} warn {2}job failed kind=email_send attempt=2 kinds=\["a"\]$/)
+  expect(second).toMatch(/^\d\d:\d\d:\d\d\.\d{3} error loop failed$/)
+  expect(stack).toBe('    Error: no answer')
+})
+
+test('nothing is told after the end', async () => {
+  const { events, log, stop, written } = listen('info')
+  stop()
+  events.emit({ type: 'connection:restored', connection: 'listen' })
+  log.info('the end')
+  expect((await written()).map((line) => JSON.parse(line).msg)).toEqual(['the end'])
+})
+
+function listen(level: string, format: LogFormat = 'json') {
+  const writes: string[] = []
+  const log = createLog({ level, format, destination: { write: (text) => writes.push(text) } })
+  const events = createEvents((error) => {
+    throw error
+  })
+  const written = async (): Promise<string[]> => {
+    await until(() => writes.length > 0, 'lines were written')
+    return writes.join('').trimEnd().split('\n')
+  }
+  return { log, events, writes, written, stop: logEvents(log, events) }
+}

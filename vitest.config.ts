@@ -1,0 +1,16 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { summaryReporter } from './test/support/summary-reporter.ts'
+
+export default defineConfig({
+  // The copy that Node picks for the packages: vite would pick another, and GraphQL refuses schemas of a second one.
+  resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    globalSetup: './test/support/global-setup.ts',
+    reporters: ['default', summaryReporter()],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+})
