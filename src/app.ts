@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { checkKindOverrides, type Config } from './config.ts'
 import { checkServer } from './db/check-server.ts'
 import { makeDataDir } from './db/data-dir.ts'
+import { databaseFault } from './db/database-fault.ts'
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts'
 import { createListener } from './db/listen.ts'
 import { migrate, migrationStatus } from './db/migrate.ts'
@@ -21,17 +22,20 @@ import { findApiKey } from './resolvers/find-api-key.ts'
 import { findTenantIds } from './resolvers/find-tenant-ids.ts'
 import { hasApiKey } from './resolvers/has-api-key.ts'
 import { createHealth } from './resolvers/health.ts'
+import { receiveEmailReports } from './resolvers/receive-email-reports.ts'
 import { createTenantKeys } from './resolvers/tenant-keys.ts'
 import { buildSchema } from './schema/index.ts'
 import { createAuthenticate } from './server/auth.ts'
 import type { Call } from './server/call.ts'
 import { checkProductionAuth } from './server/check-production-auth.ts'
 import { ensureDevelopmentToken, ensureJwtSecret } from './server/development-token.ts'
+import { createEmailWebhooks } from './server/email-webhooks.ts'
 import { createHttpServer } from './server/http.ts'
 import { createVerifyJwt } from './server/verify-jwt.ts'
 import { removeFormerInstances } from './sql/remove-former-instances.ts'
 import type { OwnKind } from './workers/define-kind.ts'
 import { createEngine } from './workers/engine.ts'
+import { followUpsOf } from './workers/follow-ups.ts'
 import { createHandlers } from './workers/handlers/index.ts'
 import { createInstance } from './workers/instance.ts'
 import { kindCatalogue } from './workers/kind-catalogue.ts'
@@ -64,6 +68,8 @@ interface AppOptions {
   readonly log: Logger
   /** Kinds beside those of STELLWERK_KINDS. */
   readonly kinds?: readonly OwnKind[]
+  /** Told when a started service can do nothing any more, and why. */
+  readonly onLost?: (reason: StartError) => void
 }
 
 const retryDatabaseEveryMs = 1_000
@@ -71,14 +77,17 @@ const retryDatabaseEveryMs = 1_000
 const shutdownMarginMs = 3_000
 
 /** Puts the parts together. Whatever has been started is on the list of what has to be stopped. */
-export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): App {
+export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOptions): App {
   const stops: { readonly what: string; readonly stop: () => unknown }[] = []
   let embedded: EmbeddedPostgres | undefined
+  let starting: Promise<Started> | undefined
   let stopping: Promise<void> | undefined
   const aborted = new AbortController()
 
+  /** Throws when the stop came while this was started: it ends with the rest, and the start goes no further. */
   const onStop = (what: string, stop: () => unknown): void => {
     stops.push({ what, stop })
+    aborted.signal.throwIfAborted()
   }
 
   const start = async (): Promise<Started> => {
@@ -119,11 +128,14 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
     })
     const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
     const relay = createRelay({
-      db: pools.api,
+      db: pools.relay,
       wakeup,
       pollMs: config.pollMs,
       onError: (error) => events.emit({ type: 'loop:failed', loop: 'relay', error }),
     })
+    // Stopped after HTTP: a stream that the relay ended would look complete to its reader, who then would not resume.
+    onStop('wakeup', () => wakeup.stop())
+    onStop('relay', () => relay.stop())
     const tenantKeys = createTenantKeys(pools.api)
     const enqueuer = createEnqueuer({ pool: pools.enqueue, wakeup })
     const maintenance = createMaintenance({
@@ -132,6 +144,7 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
       everyMs: config.maintenanceMs,
       deadAfterMs: config.deadAfterMs,
       onRecovered: () => wakeup.signal('journal'),
+      keepKinds: ownKinds.filter(({ onFailure }) => onFailure !== null).map(({ name }) => name),
     })
     const { handlers, mailbox, stop: stopHandlers } = await createHandlers({ config, pools, dataDir, events, wakeup, maintenance })
     onStop('handlers', stopHandlers)
@@ -146,7 +159,7 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
       instance,
       times: config,
       logLine: (run, level, message) => log[level]({ jobId: run.id, kind: run.kind, tenantId: run.tenantId, attempt: run.attempts }, message),
-      onProgress: () => wakeup.signal('journal'),
+      onProgress: (jobId) => relay.tellProgress(jobId),
     })
     let startingBecause: string | null = 'The service is starting.'
     const apiDeps: ApiDeps = {
@@ -160,6 +173,8 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
       environment: config.env,
       version,
       retentionMs: config.retentionDays * 24 * 60 * 60 * 1_000,
+      deadAfterMs: config.deadAfterMs,
+      followUps: followUpsOf(ownKinds),
     }
     const http = createHttpServer({
       config,
@@ -178,6 +193,11 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
         abandonedHandlers: () => engine.abandoned(),
       }),
       mailbox,
+      webhooks: createEmailWebhooks({
+        secret: config.mailReports.secret,
+        topics: config.mailReports.snsTopics,
+        receive: (provider, reports) => receiveEmailReports(pools.api, provider, reports),
+      }),
       log,
     })
     // Listens first: /health says that the process lives, /ready why it cannot serve yet.
@@ -185,21 +205,22 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
     onStop('http', () => http.stop())
     await runFile.setPort(port)
 
-    await databaseReady(directUrl)
-    await bringUpToDate(directUrl)
-    const refusal = await checkProductionAuth({ env: config.env, auth }, () => hasApiKey(pools.api))
-    if (refusal !== null) throw new StartError(refusal)
-    const token = config.env === 'development' ? await ensureDevelopmentToken(dataDir, pools.api) : null
-    const differing = await registerKinds(pools.api, catalogue)
+    const { token, differing } = await onceDatabaseAnswers(directUrl, async () => {
+      await bringUpToDate(directUrl)
+      const refusal = await checkProductionAuth({ env: config.env, auth }, () => hasApiKey(pools.api))
+      if (refusal !== null) throw new StartError(refusal)
+      return {
+        token: config.env === 'development' ? await ensureDevelopmentToken(dataDir, pools.api) : null,
+        differing: await registerKinds(pools.api, catalogue),
+      }
+    })
     if (differing.length > 0) events.emit({ type: 'kinds:differ', kinds: differing })
 
     await instance.start()
     onStop('instance', () => instance.stop())
     await removeFormerInstances(pools.api, instance.host, dataDir, instance.id())
     await wakeup.start()
-    onStop('wakeup', () => wakeup.stop())
     await relay.start()
-    onStop('relay', () => relay.stop())
     maintenance.start()
     onStop('maintenance', () => maintenance.stop())
     await engine.start(await poolSpecs(config, tenantKeys))
@@ -223,12 +244,29 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
     embedded = await startEmbedded({ dataDir, log: (line) => log.debug({ line }, 'postgres') })
     const server = embedded
     onStop('embedded PostgreSQL', () => server.stop())
+    void server.exited.then(() => {
+      if (!aborted.signal.aborted) onLost?.(databaseEnded())
+    })
     return { url: server.url, directUrl: server.url, runFile: server.runFile }
+  }
+
+  /** Begins anew where the server goes away in the middle; what waiting cannot mend is thrown. */
+  const onceDatabaseAnswers = async <Result>(url: string, prepare: () => Promise<Result>): Promise<Result> => {
+    for (;;) {
+      await databaseReady(url)
+      try {
+        return await prepare()
+      } catch (error) {
+        if (databaseFault(error) !== 'unavailable') throw error
+        log.warn({ err: error }, 'the database went away during the start')
+      }
+    }
   }
 
   /** Waits for a server that is not there yet; what waiting cannot mend is a StartError. */
   const databaseReady = async (url: string): Promise<void> => {
     for (let told = ''; ; ) {
+      aborted.signal.throwIfAborted()
       const check = await checkServer(url)
       if (check.kind === 'ready') return
       if (check.kind === 'refused') throw new StartError(check.message)
@@ -248,8 +286,30 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
     if (behind.length > 0) throw new StartError(`The database does not fit this version (${behind.join(', ')}) and STELLWERK_MIGRATE is off. Run stellwerk migrate.`)
   }
 
+  const kill = (): void => embedded?.kill('SIGINT')
+
+  /** Claims that cannot be given back because the database is away would be waited for without end: they are recovered, as after a death. */
+  const stopInTime = async (): Promise<void> => {
+    const limit = new AbortController()
+    const late = wait(config.shutdownMs, 'late', { signal: limit.signal }).catch(() => 'stopped')
+    if ((await Promise.race([stop(), late])) === 'late') {
+      log.error({ shutdownMs: config.shutdownMs }, 'not everything could be stopped in time')
+      kill()
+    }
+    limit.abort()
+  }
+
   const stop = async (): Promise<void> => {
     aborted.abort()
+    await stopAll()
+    const late = new AbortController()
+    const begun = Promise.allSettled([starting]).finally(() => late.abort())
+    // What the start was in the middle of still counts as started; only a database that hangs is not waited for.
+    await Promise.race([begun, wait(config.shutdownMs, undefined, { signal: late.signal, ref: false }).catch(() => {})])
+    await stopAll()
+  }
+
+  const stopAll = async (): Promise<void> => {
     for (const { what, stop: stopOne } of stops.splice(0).toReversed()) {
       try {
         await stopOne()
@@ -262,16 +322,21 @@ export function createApp({ config, log, kinds: givenKinds = [] }: AppOptions): 
   return {
     async start() {
       try {
-        return await start()
+        return await (starting = start())
       } catch (error) {
-        await (stopping ??= stop())
+        await (stopping ??= stopInTime())
         throw error
       }
     },
-    stop: () => (stopping ??= stop()),
-    kill: () => embedded?.kill('SIGINT'),
+    stop: () => (stopping ??= stopInTime()),
+    kill,
   }
 }
+
+const databaseEnded = (): StartError =>
+  new StartError(
+    'The embedded PostgreSQL has ended, though nobody stopped it here. Nothing that was committed is lost: start Stellwerk again. LOG_LEVEL=debug shows what PostgreSQL says.',
+  )
 
 /** cleanup_jobs comes as often as STELLWERK_CLEANUP_TICK_MS says. */
 function withCleanupTick(catalogue: KindCatalogue, everyMs: number): KindCatalogue {

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 import { writeSync } from 'node:fs'
-import { createApp, type Started } from './app.ts'
+import type { App, Started } from './app.ts'
 import { ConfigError, loadConfig } from './config.ts'
+import { checkServer } from './db/check-server.ts'
 import { migrate, migrationStatus } from './db/migrate.ts'
-import { startEmbedded } from './db/embedded.ts'
+import { runningEmbedded, startEmbedded } from './db/embedded.ts'
 import { nearestName } from './jobs/nearest-name.ts'
 import { createLog } from './observe/log.ts'
 import { version } from './version.ts'
@@ -20,26 +21,32 @@ const usage = `stellwerk ${version}: job control on PostgreSQL
 Settings are environment variables: docs/settings.md.
 `
 
-const commands: Record<string, (args: readonly string[]) => Promise<void>> = {
-  start: () => serve({}),
-  worker: () => serve({ STELLWERK_API: 'off' }),
-  api: () => serve({ STELLWERK_WORKERS: '0' }),
-  migrate: runMigrate,
-  version: async () => say(version),
-  help: async () => say(usage.trimEnd()),
+interface Command {
+  readonly options: readonly string[]
+  readonly run: (given: readonly string[]) => Promise<void>
 }
+
+const commands = new Map<string, Command>([
+  ['start', { options: [], run: () => serve({}) }],
+  ['worker', { options: [], run: () => serve({ STELLWERK_API: 'off' }) }],
+  ['api', { options: [], run: () => serve({ STELLWERK_WORKERS: '0' }) }],
+  ['migrate', { options: ['--status'], run: runMigrate }],
+  ['version', { options: [], run: async () => say(version) }],
+  ['help', { options: [], run: async () => say(usage.trimEnd()) }],
+])
 
 /** A signal that comes twice within this time is one: npm hands Ctrl-C on once more. */
 const sameSignalMs = 1_000
 
 try {
   const [name = 'help', ...args] = process.argv.slice(2)
-  const command = commands[name.replace(/^--/, '')]
-  if (command === undefined) {
-    const nearest = nearestName(name, Object.keys(commands))
-    throw new Error(`Unknown command ${name}${nearest === null ? '' : `; did you mean ${nearest}?`} See stellwerk help.`)
-  }
-  await command(args)
+  const command = commands.get(name === '-h' ? 'help' : name.replace(/^--/, ''))
+  if (command === undefined) throw new Error(`${unknown('command', name, [...commands.keys()])} See stellwerk help.`)
+  const stranger = args.find((arg) => !command.options.includes(arg))
+  // An option that is passed over would do something else than was asked for.
+  if (stranger !== undefined)
+    throw new Error(`${unknown(`option of ${name}`, stranger, command.options)} Settings are environment variables: see stellwerk help.`)
+  await command.run(args)
 } catch (error) {
   fail(error)
 }
@@ -47,25 +54,28 @@ try {
 async function serve(preset: Record<string, string>): Promise<void> {
   const config = loadConfig({ ...process.env, ...preset })
   const log = createLog({ level: config.logLevel, format: config.env === 'development' && process.stdout.isTTY ? 'line' : 'json' })
-  const app = createApp({ config, log })
+  let app: App | undefined
   let signalledAt: number | undefined
   const onSignal = (signal: NodeJS.Signals): void => {
     if (signalledAt !== undefined && performance.now() - signalledAt < sameSignalMs) return
     if (signalledAt !== undefined) {
-      app.kill()
+      app?.kill()
       process.exit(130)
     }
     signalledAt = performance.now()
     log.info({ signal }, 'stopping')
-    app.stop().then(() => process.exit(0), fail)
+    Promise.resolve(app?.stop()).then(() => process.exit(0), fail)
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'an error that nobody caught: the process ends')
-    app.kill()
+    app?.kill()
     process.exit(1)
   })
+  // Only where it is needed: it takes a second to load, and the other commands have nothing of it.
+  const { createApp } = await import('./app.ts')
+  app = createApp({ config, log, onLost: fail })
   const started = await app.start().catch((error: unknown) => {
     // Stopped while it was starting: that is no failure.
     if (signalledAt !== undefined) return undefined
@@ -76,9 +86,12 @@ async function serve(preset: Record<string, string>): Promise<void> {
 
 async function runMigrate(args: readonly string[]): Promise<void> {
   const config = loadConfig(process.env)
-  const embedded = config.database.url === null ? await startEmbedded({ dataDir: config.dataDir }) : null
+  const running = config.database.directUrl ?? (await runningEmbedded(config.dataDir))
+  const embedded = running === null ? await startEmbedded({ dataDir: config.dataDir }) : null
   try {
-    const url = embedded?.url ?? config.database.directUrl ?? config.database.url!
+    const url = embedded?.url ?? running!
+    const check = await checkServer(url)
+    if (check.kind !== 'ready') throw new Error(check.message)
     if (args.includes('--status')) {
       for (const row of await migrationStatus(url)) say(`${row.name.padEnd(40)} ${row.state.padEnd(8)} ${row.appliedAt?.toISOString() ?? ''}`.trimEnd())
     } else {
@@ -91,7 +104,7 @@ async function runMigrate(args: readonly string[]): Promise<void> {
 }
 
 function welcome({ url, tokenPath }: Started): string {
-  const headers = `-H "authorization: Bearer $(cat '${tokenPath}')" -H 'content-type: application/json'`
+  const headers = `-H "authorization: Bearer $(cat '${tokenPath?.replaceAll("'", String.raw`'\''`)}')" -H 'content-type: application/json'`
   const email = (schedule: string): string =>
     `mutation { enqueueJob(input: { job: { emailSend: { to: { address: \\"ada@example.org\\" }, content: { subject: \\"Hello\\", text: \\"It runs.\\" } } }${schedule} }) { outcome job { id status } errors { message } } }`
   const send = (schedule = ''): string => `curl ${url}/graphql ${headers} -d '{"query":"${email(schedule)}"}'`
@@ -111,6 +124,11 @@ Send one in two seconds, and watch it:
 
 JOB=$(${send(', schedule: { after: \\"PT2S\\" }').replace('curl', 'curl -s')} | grep -o 'job_[0-9a-f-]*'); ${watch}
 `
+}
+
+function unknown(what: string, name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known)
+  return `Unknown ${what}: ${name}.${nearest === null ? '' : ` Did you mean ${nearest}?`}`
 }
 
 function say(text: string): void {

@@ -144,6 +144,8 @@ function assemble(value: SettingValues, families: SettingFamilyValues) {
       domain: value.STELLWERK_MAIL_DOMAIN ?? mailFrom.slice(mailFrom.lastIndexOf('@') + 1).replace('>', ''),
       senders: value.STELLWERK_MAIL_SENDERS ?? {},
     },
+    /** Who may report bounces and complaints. */
+    mailReports: { secret: value.STELLWERK_MAIL_WEBHOOK_SECRET, snsTopics: value.STELLWERK_MAIL_SNS_TOPICS ?? [] },
     clamdUrl: value.CLAMD_URL,
     archiveDir: value.STELLWERK_ARCHIVE_DIR,
     s3:

@@ -211,6 +211,16 @@ export const settings = {
     'none',
     'Senders that a job may name by key, e.g. {"billing": "Billing <billing@example.org>"}.',
   ),
+  STELLWERK_MAIL_WEBHOOK_SECRET: optional(
+    secret('a secret'),
+    'the generic form of bounce reports is not served',
+    'Key of the signatures on POST /webhooks/email/smtp.',
+  ),
+  STELLWERK_MAIL_SNS_TOPICS: optional(
+    list('ARNs of SNS topics', (value) => /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w.-]{1,256}$/.test(value)),
+    'reports of Amazon SES are not served',
+    'The SNS topics through which Amazon SES reports to POST /webhooks/email/ses.',
+  ),
   STELLWERK_ARCHIVE_DIR: optional(text('a path'), 'in the data directory', 'Directory where archived documents lie.'),
   STELLWERK_S3_BUCKET: optional(
     text('a bucket name'),

@@ -45,6 +45,7 @@ const keyId = { ...bucket, STELLWERK_S3_ACCESS_KEY_ID: 'AK' }
 const secrets = [
   'STELLWERK_JWT_SECRET',
   'STELLWERK_SECRET_KEY',
+  'STELLWERK_MAIL_WEBHOOK_SECRET',
   'STELLWERK_METRICS_TOKEN',
   'STELLWERK_S3_ACCESS_KEY_ID',
   'STELLWERK_S3_SECRET_ACCESS_KEY',
@@ -189,6 +190,12 @@ const cases: Record<Exclude<SettingName, (typeof secrets)[number]>, Case> = {
     good: ['{"billing":"b@example.org"}', { billing: 'b@example.org' }],
     bad: ['{"billing":"b"}', 'is wrong: billing ("b") must be an address, or a name and an address in angle brackets'],
   },
+  STELLWERK_MAIL_SNS_TOPICS: {
+    value: (c) => c.mailReports.snsTopics,
+    standard: [],
+    good: ['arn:aws:sns:eu-west-1:123456789012:bounces', ['arn:aws:sns:eu-west-1:123456789012:bounces']],
+    bad: ['bounces', 'is "bounces", which is not a comma-separated list of ARNs of SNS topics'],
+  },
   STELLWERK_ARCHIVE_DIR: path((c) => c.archiveDir, null),
   STELLWERK_S3_BUCKET: {
     value: (c) => c.s3,
@@ -270,18 +277,25 @@ describe.each(Object.entries(cases))('%s', (name, { value, standard, good, bad, 
 
 test('secrets are null by default and taken as they are', () => {
   const none = loadConfig({})
-  expect([none.auth.jwtSecret, none.secretKey, none.metricsToken]).toEqual([null, null, null])
-  const { auth, secretKey, metricsToken, s3 } = loadConfig({
+  expect([none.auth.jwtSecret, none.secretKey, none.metricsToken, none.mailReports.secret]).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ])
+  const { auth, secretKey, metricsToken, mailReports, s3 } = loadConfig({
     ...keyId,
     STELLWERK_S3_SECRET_ACCESS_KEY: ' d',
     STELLWERK_JWT_SECRET: ' a',
     STELLWERK_SECRET_KEY: 'b',
     STELLWERK_METRICS_TOKEN: 'c',
+    STELLWERK_MAIL_WEBHOOK_SECRET: 'e',
   })
-  expect([auth.jwtSecret, secretKey, metricsToken, s3?.accessKeyId, s3?.secretAccessKey]).toEqual([
+  expect([auth.jwtSecret, secretKey, metricsToken, mailReports.secret, s3?.accessKeyId, s3?.secretAccessKey]).toEqual([
     ' a',
     'b',
     'c',
+    'e',
     'AK',
     ' d',
   ])

@@ -11,7 +11,8 @@ const conflicts = new Set(['40001', '40P01', '55P03'])
 const unavailable = /^(?:08|57P|53|25006|57014)/
 const lostConnection = /ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH/
 // pg has no code for these.
-const lostConnectionText = /^(?:Connection terminated|timeout e|timeout exceeded|Query read timeout|Client has encountered a connection error|Cannot use a pool after)/
+const lostConnectionText =
+  /^(?:Connection terminated|timeout e|timeout exceeded|Query read timeout|Client has encountered a connection error|Cannot use a pool after)/
 
 export function databaseFault(error: unknown): DatabaseFault {
   if (!(error instanceof Error)) return 'other'
@@ -23,5 +24,7 @@ export function databaseFault(error: unknown): DatabaseFault {
   }
   if (lostConnection.test(code) || lostConnectionText.test(error.message)) return 'unavailable'
   // Several addresses of one host, all of them refused.
-  return error instanceof AggregateError && error.errors.some((each) => databaseFault(each) === 'unavailable') ? 'unavailable' : 'other'
+  return error instanceof AggregateError && error.errors.some((each) => databaseFault(each) === 'unavailable')
+    ? 'unavailable'
+    : 'other'
 }

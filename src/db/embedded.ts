@@ -1,11 +1,11 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { makeDataDir } from './data-dir.ts'
 import { embeddedBinaries, type EmbeddedBinaries } from './embedded-binaries.ts'
 import { ensureCluster } from './embedded-cluster.ts'
 import { startServer, type Settings } from './embedded-server.ts'
-import { claimRunFile, type RunFile } from './run-file.ts'
+import { claimRunFile, runningOn, type RunFile } from './run-file.ts'
 import { makeSocketFolder } from './socket-folder.ts'
 
 export interface EmbeddedOptions {
@@ -81,6 +81,13 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
     await runFile.release()
     throw error
   }
+}
+
+/** The address of the server that another process runs on the data directory; null where none does. */
+export async function runningEmbedded(dataDir: string): Promise<string | null> {
+  if ((await runningOn(dataDir)) === null) return null
+  const url = await readFile(join(dataDir, 'database.url'), 'utf8').catch(() => null)
+  return url?.trim() ?? null
 }
 
 /** Makes the database where it is missing, also after a first start that ended between the server and this step. */

@@ -7,6 +7,8 @@ export interface Pools {
   readonly claim: pg.Pool
   readonly settle: pg.Pool
   readonly enqueue: pg.Pool
+  /** The relay's looks at the journal: planned once, an idle look costs 0.5 ms instead of 1.7. */
+  readonly relay: pg.Pool
   /** Transactions of handlers: `commit(tx)`, `onFailure`. */
   readonly commit: pg.Pool
   end(): Promise<void>
@@ -30,17 +32,23 @@ const everySession = '-c TimeZone=UTC'
  */
 const hotSession = `${everySession} -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off`
 
+/** A server that accepts and never answers is noticed: callers hear within five seconds, workers try again on a new connection. */
+const apiAnswersWithinMs = 4_500
+const hotAnswersWithinMs = 30_000
+
 /** Opens the pools of a process; connections are made when they are first needed. */
 export function createPools(url: string, options: PoolOptions = {}): Pools {
   const direct = options.directUrl ?? url
-  const open = (name: string, connectionString: string, max: number, sessionOptions: string): pg.Pool => {
+  const open = (name: string, connectionString: string, max: number, sessionOptions: string, answerWithinMs = 0): pg.Pool => {
     const pool = new pg.Pool({
       connectionString,
       max,
       options: sessionOptions,
+      query_timeout: answerWithinMs,
       application_name: `${options.applicationName ?? 'stellwerk'} ${name}`,
       connectionTimeoutMillis: 4_000,
       keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
     })
     const report = (error: Error): void => options.onError?.(name, error)
     // A checked-out client whose backend is terminated emits 'error'; without a listener that ends the process (FAULTS C01).
@@ -49,11 +57,12 @@ export function createPools(url: string, options: PoolOptions = {}): Pools {
     return pool
   }
   const pools = {
-    api: open('api', url, options.apiSize ?? 10, everySession),
+    api: open('api', url, options.apiSize ?? 10, everySession, apiAnswersWithinMs),
     // A claim that is lost when the server dies is a pending job again: it need not wait for the disk. Pickup p99 7.8 ms -> 2.7 ms.
-    claim: open('claim', direct, 1, `${hotSession} -c synchronous_commit=off`),
-    settle: open('settle', direct, 1, hotSession),
-    enqueue: open('enqueue', direct, 1, hotSession),
+    claim: open('claim', direct, 1, `${hotSession} -c synchronous_commit=off`, hotAnswersWithinMs),
+    settle: open('settle', direct, 1, hotSession, hotAnswersWithinMs),
+    enqueue: open('enqueue', direct, 1, hotSession, apiAnswersWithinMs),
+    relay: open('relay', direct, 2, hotSession, hotAnswersWithinMs),
     commit: open('commit', direct, options.commitSize ?? 8, everySession),
   }
   return {

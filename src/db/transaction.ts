@@ -1,16 +1,24 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool, PoolClient, QueryConfig } from 'pg'
+import { databaseFault } from './database-fault.ts'
+
+/** As for statements: a way to the server that is dead is not waited for. */
+const answerWithinMs = 30_000
 
 /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
 export async function inTransaction<T>(pool: Pool, work: (tx: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
+  const withinMs = (pool.options as { query_timeout?: number }).query_timeout || answerWithinMs
+  const say = (text: string) => client.query({ text, query_timeout: withinMs } as QueryConfig)
   let broken: Error | undefined
   try {
-    await client.query('begin')
+    await say('begin')
     const result = await work(client)
-    await client.query('commit')
+    await say('commit')
     return result
   } catch (error) {
-    await client.query('rollback').catch((failure: Error) => (broken = failure))
+    // On a connection that does not answer, a rollback would not either: its end is one.
+    if (databaseFault(error) === 'unavailable') broken = error as Error
+    else await say('rollback').catch((failure: Error) => (broken = failure))
     throw error
   } finally {
     client.release(broken)

@@ -33,7 +33,12 @@ export function createCatchUp(db: Queryable, from: Position, to: Position): Catc
     async nextPage() {
       const all = between(from, to, after)
       const spans = all.slice(0, spansAtOnce)
-      const found = await readJournalSpans(db, spans.map((span) => span.from), spans.map((span) => span.to), rowsAtOnce)
+      const found = await readJournalSpans(
+        db,
+        spans.map((span) => span.from),
+        spans.map((span) => span.to),
+        rowsAtOnce,
+      )
       const isFull = found.length >= rowsAtOnce
       const isLast = !isFull && spans.length === all.length
       after = isFull ? found.at(-1)!.id : (spans.at(-1)?.to ?? to.high)

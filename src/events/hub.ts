@@ -1,12 +1,14 @@
 import type { JobEvent } from '../jobs/job-event.ts'
 import type { JobRow } from '../sql/job-row.ts'
 import type { Queryable } from '../sql/statement.ts'
+import type { JobLoader } from './job-loader.ts'
 import type { JournalFeed } from './journal-feed.ts'
 import type { Told } from './journal-window.ts'
 
 /** What the streams share. */
 export interface Hub {
   readonly db: Queryable
+  readonly readJob: JobLoader
   /** Takes part from now on: the first member starts the feed, the last one to leave ends it. */
   enter(member: Member): JournalFeed
   leave(member: Member): void

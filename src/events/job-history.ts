@@ -34,13 +34,16 @@ export async function readJobHistory(db: Queryable, jobId: string, revision: num
 
     const events = [...rows.flatMap(jobEventsOf), ...(claimed === null || claimed.revision > end ? [] : [claimed])]
     // A stop request may stand before the row that tells of the claim.
-    const byRevision = new Map(events.toSorted((a, b) => b.revision - a.revision).map((event) => [event.revision, event]))
+    const byRevision = new Map(
+      events.toSorted((a, b) => b.revision - a.revision).map((event) => [event.revision, event]),
+    )
     const inOrder = [...byRevision.values()].filter((event) => event.revision > revision).toReversed()
     const snapshot = discardedJobs(rows).get(jobId) ?? null
     return {
       told: inOrder.map((event) => ({ rowId: null, event, job, snapshot })),
       job,
-      isWhole: inOrder[0] === undefined ? job === null || job.revision <= revision : inOrder[0].revision === revision + 1,
+      isWhole:
+        inOrder[0] === undefined ? job === null || job.revision <= revision : inOrder[0].revision === revision + 1,
       more,
     }
   }

@@ -30,6 +30,8 @@ export interface JournalFeed {
   readonly running: ReadonlyMap<string, JobEvent>
   /** Looks soon. */
   wake(): void
+  /** Looks soon, and answers when all has been told that was committed before the call. */
+  catchUp(): Promise<void>
   /** Looks for these ids too, if it began after them. */
   reopen(gaps: readonly Span[]): void
   lookedMsAgo(): number
@@ -51,7 +53,8 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell }: FeedDeps)
   /** The same a little earlier: as of the window's end. */
   const toldRunning = new Map<string, JobEvent>()
   let open: OpenJournal | undefined
-  let seen: { readonly look: Look; readonly events: readonly FoundEvent[] } | undefined
+  let seen: Seen | undefined
+  let askers: (() => void)[] = []
   let isFirst = true
   let failures = 0
   let lookedAt = performance.now()
@@ -63,8 +66,17 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell }: FeedDeps)
     open ??= await openAtEnd(db)
     const { tail, window } = open
     const startedAt = performance.now()
-    seen ??= await see(tail)
-    const { look, events } = seen
+    if (seen === undefined) {
+      const asked = askers
+      askers = []
+      try {
+        seen = { ...(await see(tail)), asked }
+      } catch (error) {
+        askers.push(...asked)
+        throw error
+      }
+    }
+    const { look, events, asked } = seen
     // What ran already when the first subscriber came is no news.
     const news = events.filter(({ rowId, event }) => rowId !== null || !isFirst || event.at >= tail.openedAt)
     const told = await toldWithJobs(
@@ -81,7 +93,11 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell }: FeedDeps)
     isReady = true
     ready.resolve()
     if (told.length > 0) tell(reading)
-    if (look.more) return 0
+    if (look.more) {
+      askers.push(...asked)
+      return 0
+    }
+    for (const answer of asked) answer()
     return look.after.gaps.length > 0 ? Math.min(gapPauseMs, pollMs) : pollMs
   }
 
@@ -130,6 +146,12 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell }: FeedDeps)
     start: () => open!.start,
     running: toldRunning,
     wake: () => bell.ring(),
+    catchUp: () =>
+      new Promise((resolve) => {
+        if (stopped) return resolve()
+        askers.push(resolve)
+        bell.ring()
+      }),
     reopen: (gaps) => open!.window.reopen(open!.tail.reopen(gaps)),
     lookedMsAgo,
     async stop() {
@@ -138,8 +160,16 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell }: FeedDeps)
       bell.ring()
       end.ring()
       await finished
+      for (const answer of [...askers, ...(seen?.asked ?? [])]) answer()
     },
   }
+}
+
+/** A look, and who asked for it. */
+interface Seen {
+  readonly look: Look
+  readonly events: readonly FoundEvent[]
+  readonly asked: readonly (() => void)[]
 }
 
 interface OpenJournal {

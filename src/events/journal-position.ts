@@ -59,13 +59,17 @@ export function union(a: Position, b: Position): Position {
 /** The position as if nothing beyond the id had been told. */
 export function upTo(position: Position, id: number): Position {
   if (id >= position.high) return position
-  const gaps = position.gaps.filter(({ from }) => from <= id).map((gap) => ({ from: gap.from, to: Math.min(gap.to, id) }))
+  const gaps = position.gaps
+    .filter(({ from }) => from <= id)
+    .map((gap) => ({ from: gap.from, to: Math.min(gap.to, id) }))
   return { high: id, gaps }
 }
 
 /** The position with these ids taken for gaps, where they were told before. */
 export function reopen(position: Position, spans: readonly Span[]): Position {
-  const opened = spans.flatMap((span) => minus({ from: span.from, to: Math.min(span.to, position.high) }, position.gaps))
+  const opened = spans.flatMap((span) =>
+    minus({ from: span.from, to: Math.min(span.to, position.high) }, position.gaps),
+  )
   return { high: position.high, gaps: [...position.gaps, ...opened].toSorted(byStart) }
 }
 
@@ -81,14 +85,13 @@ export function between(from: Position, to: Position, after: number): Span[] {
 /** The same ids and some between them, in at most so many spans: the widest distances stay. */
 export function coarsen(spans: readonly Span[], most: number): Span[] {
   if (spans.length <= most) return [...spans]
-  const distances = spans.slice(1).map((span, i) => span.from - spans[i]!.to)
-  const least = distances.toSorted((a, b) => b - a)[most - 2] ?? Infinity
-  const joined: Span[] = [spans[0]!]
-  for (const [i, span] of spans.slice(1).entries()) {
-    if (distances[i]! > least || (distances[i] === least && joined.length < most)) joined.push(span)
-    else joined[joined.length - 1] = { from: joined.at(-1)!.from, to: span.to }
-  }
-  return joined
+  const distance = (i: number): number => spans[i]!.from - spans[i - 1]!.to
+  const byDistance = spans
+    .map((_, i) => i)
+    .slice(1)
+    .toSorted((a, b) => distance(b) - distance(a))
+  const starts = [0, ...byDistance.slice(0, most - 1).toSorted((a, b) => a - b)]
+  return starts.map((start, i) => ({ from: spans[start]!.from, to: spans[(starts[i + 1] ?? spans.length) - 1]!.to }))
 }
 
 /** How many ids the gaps hold. */

@@ -27,6 +27,8 @@ export interface JournalReader {
   read(take: Take): Promise<boolean>
   /** The same as far as it needs no database; nothing while the reader has to catch up. */
   readOn(take: Take): void
+  /** Nothing is left that is in the window. */
+  isAtEnd(): boolean
   /** Where it stands: everything told up to here was taken. */
   position(): Position
 }
@@ -65,7 +67,14 @@ export function createJournalReader({ db, feed, wants, after, isLeft }: ReaderDe
   const catchUpFrom = (from: Position): void => {
     feed.reopen(from.gaps)
     joinNow()
-    catching = { source: createCatchUp(db, from, had), doneId: 0, told: [], offset: 0, isLast: false, claims: [...feed.running.values()] }
+    catching = {
+      source: createCatchUp(db, from, had),
+      doneId: 0,
+      told: [],
+      offset: 0,
+      isLast: false,
+      claims: [...feed.running.values()],
+    }
     had = from
   }
 
@@ -73,6 +82,9 @@ export function createJournalReader({ db, feed, wants, after, isLeft }: ReaderDe
     await feed.ready
     if (isLeft() || after === null) return true
     const [start] = await patiently(() => readJournalStart(db), isLeft)
+    if (isLeft()) return true
+    // The cursor may come from an instance that was ahead of this one: then its claims would be taken for running that have ended.
+    await feed.catchUp()
     if (isLeft()) return true
     const { position, minute } = after
     const isOlder = position.high > 0 && start!.id !== null && position.high + 1 < start!.id
@@ -97,7 +109,15 @@ export function createJournalReader({ db, feed, wants, after, isLeft }: ReaderDe
         step.doneId = group[0]!.rowId ?? step.doneId
       } else if (!step.isLast) {
         const page = await patiently(() => step.source.nextPage(), isLeft)
-        step.told = await patiently(() => toldWithJobs(db, page.events.filter(({ event }) => wants(event)), page.rows), isLeft)
+        step.told = await patiently(
+          () =>
+            toldWithJobs(
+              db,
+              page.events.filter(({ event }) => wants(event)),
+              page.rows,
+            ),
+          isLeft,
+        )
         step.offset = 0
         step.isLast = page.isLast
         if (step.told.length === 0) step.doneId = page.upTo
@@ -138,6 +158,8 @@ export function createJournalReader({ db, feed, wants, after, isLeft }: ReaderDe
     return isDone
   }
 
+  const isAtEnd = (): boolean => catching === undefined && place.reading === feed.window().next()
+
   /** A reader that reads a long way may be out of the window again when it comes there; it has to come closer with each round. */
   const mayCatchUp = (idleMs: number): boolean => {
     const missed = feed.window().count() - countAt
@@ -172,9 +194,10 @@ export function createJournalReader({ db, feed, wants, after, isLeft }: ReaderDe
     readOn(take) {
       if (joined && catching === undefined) takeWindow(take)
     },
+    isAtEnd,
     position() {
       if (catching !== undefined) return union(had, catching.source.positionAt(catching.doneId))
-      return union(had, place.reading === feed.window().next() ? feed.window().position() : at)
+      return union(had, isAtEnd() ? feed.window().position() : at)
     },
   }
 }

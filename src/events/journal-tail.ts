@@ -74,7 +74,14 @@ function createTail(db: Queryable, { at: openedAt, position: start, knownFrom }:
     const before = position
     const ask = before.gaps.length > 0 && performance.now() - askedAt >= askWritersEveryMs
     const spans = [...coarsen(before.gaps, spansAtOnce), { from: before.high + 1, to: endless }]
-    const found = await readJournalTail(db, spans.map(({ from }) => from), spans.map(({ to }) => to), rowsAtOnce, knownClaims, ask)
+    const found = await readJournalTail(
+      db,
+      spans.map(({ from }) => from),
+      spans.map(({ to }) => to),
+      rowsAtOnce,
+      knownClaims,
+      ask,
+    )
     if (ask) askedAt = performance.now()
 
     const all = found.filter(isRow)
@@ -91,7 +98,13 @@ function createTail(db: Queryable, { at: openedAt, position: start, knownFrom }:
     const waiting = moved.gaps.filter((gap) => gap.ripe !== true || gap.to > looked)
     const noted = state.writers === null ? waiting : noteWriters(waiting, new Set(state.writers))
     position = reopen({ high: moved.high, gaps: noted }, reopened)
-    return { after: position, ids, rows: rows.filter(isAboutJob), claims: more ? [] : found.filter(isClaim).map(claimOf), more }
+    return {
+      after: position,
+      ids,
+      rows: rows.filter(isAboutJob),
+      claims: more ? [] : found.filter(isClaim).map(claimOf),
+      more,
+    }
   }
 
   return {
@@ -130,6 +143,14 @@ export function isAboutJob(row: Omit<JournalTailRow, 'what'>): row is JournalTai
 const isRow = (row: TailRow): row is JournalTailRow => row.what === 'row'
 const isClaim = (row: TailRow): row is Extract<TailRow, { what: 'claim' }> => row.what === 'claim'
 
-function claimOf({ jobId, tenantId, kind, revision, at, attempt, worker }: Extract<TailRow, { what: 'claim' }>): JobClaim {
+function claimOf({
+  jobId,
+  tenantId,
+  kind,
+  revision,
+  at,
+  attempt,
+  worker,
+}: Extract<TailRow, { what: 'claim' }>): JobClaim {
   return { jobId, tenantId, kind, revision, at, attempt, worker }
 }

@@ -84,11 +84,17 @@ export function createJournalWindow(start: Position): JournalWindow {
 export function positionWithin(reading: Reading, offset: number): Position {
   if (offset >= reading.told.length) return reading.after
   const last = reading.told.slice(0, offset).findLast(({ rowId }) => rowId !== null)?.rowId
-  return last == null ? reading.before : advance(reading.before, reading.ids.filter((id) => id <= last))
+  return last == null
+    ? reading.before
+    : advance(
+        reading.before,
+        reading.ids.filter((id) => id <= last),
+      )
 }
 
 function weigh({ ids, told }: Reading): number {
   let bytes = ids.length * 8
-  for (const { job } of told) bytes += 1_000 + (job === null ? 0 : job.payloadText.length + (job.resultText?.length ?? 0))
+  for (const { job } of told)
+    bytes += 1_000 + (job === null ? 0 : job.payloadText.length + (job.resultText?.length ?? 0))
   return bytes
 }

@@ -24,7 +24,8 @@ export function createLatestProgress(everyMs: number): LatestProgress {
   const waiting = new Map<string, JobRow>()
   const told = new Map<string, Told>()
   const dueAt = (jobId: string): number => (told.get(jobId)?.at ?? -Infinity) + everyMs
-  const isNews = (job: JobRow): boolean => job.progress !== null && told.get(job.id)?.text !== JSON.stringify(job.progress)
+  const isNews = (job: JobRow): boolean =>
+    job.progress !== null && told.get(job.id)?.text !== JSON.stringify(job.progress)
   return {
     report(job) {
       if (isNews(job)) waiting.set(job.id, job)

@@ -21,7 +21,7 @@ export interface ProgressBoard {
 
 const everyMs = 1_000
 /** Hints that come close together are one read. */
-const leastPauseMs = 50
+const leastPauseMs = 100
 
 export function startProgressBoard({ db, onError, wanted, tell }: BoardDeps): ProgressBoard {
   const bell = createBell()
@@ -36,7 +36,11 @@ export function startProgressBoard({ db, onError, wanted, tell }: BoardDeps): Pr
     const reports = await readProgress(db, [...ids])
     const news = reports.filter(({ id, progress }) => known.get(id) !== JSON.stringify(progress))
     if (news.length === 0) return
-    for (const job of await readJobs(db, news.map(({ id }) => id), null)) {
+    for (const job of await readJobs(
+      db,
+      news.map(({ id }) => id),
+      null,
+    )) {
       known.set(job.id, JSON.stringify(job.progress))
       if (!stopped && job.status === 'running') tell(job)
     }

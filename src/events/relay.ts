@@ -3,6 +3,7 @@ import { findGoneJobs } from '../sql/find-gone-jobs.ts'
 import type { JobRow } from '../sql/job-row.ts'
 import type { Queryable } from '../sql/statement.ts'
 import type { Hub, Member } from './hub.ts'
+import { createJobLoader } from './job-loader.ts'
 import type { JobUpdate, JobUpdateBatch } from './job-update.ts'
 import { startJournalFeed, type JournalFeed } from './journal-feed.ts'
 import { missing } from './journal-position.ts'
@@ -27,6 +28,7 @@ export interface RelayDeps {
 
 /** Reads the journal for all subscribers of this process; reads nothing while there are none. */
 export interface Relay {
+  /** Nothing has to be there before the first subscriber; it is here so that all parts start and stop alike. */
   start(): Promise<void>
   /** Ends every open stream. */
   stop(): Promise<void>
@@ -48,8 +50,8 @@ export interface Relay {
 }
 
 /** A cursor that is a little older misses nothing either. */
-const cursorLivesMs = 500
-const lookForGoneEveryMs = 30_000
+const cursorLivesMs = 1_000
+const lookForGoneEveryMs = 15_000
 
 export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDeps): Relay {
   const members = new Set<Member>()
@@ -62,7 +64,8 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   let closing: Promise<void> = Promise.resolve()
   let cursor: { readonly at: number; readonly read: Promise<string> } | undefined
 
-  const wants = (event: JobEvent): boolean => ofOne.has(event.jobId) || ofMany.values().some((member) => member.wants(event))
+  const wants = (event: JobEvent): boolean =>
+    ofOne.has(event.jobId) || ofMany.values().some((member) => member.wants(event))
 
   const tell = ({ told }: Reading): void => {
     for (const each of told) for (const member of ofOne.get(each.event.jobId) ?? []) member.news([each])
@@ -71,13 +74,15 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
 
   const hub: Hub = {
     db,
+    readJob: createJobLoader(db),
     enter(member) {
       members.add(member)
       if (member.jobId === null) ofMany.add(member)
       else if (ofOne.has(member.jobId)) ofOne.get(member.jobId)!.add(member)
       else ofOne.set(member.jobId, new Set([member]))
       feed ??= open()
-      if (member.wantsProgress) board ??= startProgressBoard({ db, onError, wanted: progressWanted, tell: tellProgress })
+      if (member.wantsProgress)
+        board ??= startProgressBoard({ db, onError, wanted: progressWanted, tell: tellProgress })
       return feed
     },
     leave(member) {
@@ -96,7 +101,11 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
 
   const open = (): JournalFeed => {
     const opened = startJournalFeed({ db, pollMs, onError, wants, tell })
-    unsubscribe = wakeup.on('journal', opened.wake)
+    // Progress is signalled the same way: other instances hear of it, too.
+    unsubscribe = wakeup.on('journal', () => {
+      opened.wake()
+      board?.hint()
+    })
     goneTimer = setInterval(() => void tellGone().catch(onError), lookForGoneEveryMs)
     return opened
   }
@@ -111,7 +120,8 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   /** Retention deletes a row without a word. */
   const tellGone = async (): Promise<void> => {
     if (ofOne.size === 0) return
-    for (const { id } of await findGoneJobs(db, [...ofOne.keys()])) for (const member of ofOne.get(id) ?? []) member.missing()
+    for (const { id } of await findGoneJobs(db, [...ofOne.keys()]))
+      for (const member of ofOne.get(id) ?? []) member.missing()
   }
 
   const progressWanted = (): ReadonlySet<string> => {
@@ -119,7 +129,8 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
     for (const member of members) {
       if (!member.wantsProgress) continue
       if (member.jobId !== null && feed?.running.has(member.jobId) === true) ids.add(member.jobId)
-      else if (member.jobId === null) for (const event of feed?.running.values() ?? []) if (member.wants(event)) ids.add(event.jobId)
+      else if (member.jobId === null)
+        for (const event of feed?.running.values() ?? []) if (member.wants(event)) ids.add(event.jobId)
     }
     return ids
   }

@@ -45,18 +45,27 @@ export function jobsCursorOf({ position, minute, claims }: JobsCursor): string {
 }
 
 export function readJobsCursor(cursor: string): JobsCursor {
-  const parts = /^jobs\.([0-9a-z]{1,11})\.([0-9a-z]{1,8})\.((?:[0-9a-z]{1,11}-[0-9a-z]{1,11}_?)*)\.((?:[\w-]{8}[0-9a-z]{2})*)$/.exec(cursor)
+  const parts =
+    /^jobs\.([0-9a-z]{1,11})\.([0-9a-z]{1,8})\.((?:[0-9a-z]{1,11}-[0-9a-z]{1,11}_?)*)\.((?:[\w-]{8}[0-9a-z]{2})*)$/.exec(
+      cursor,
+    )
   if (parts === null || cursor.length > 4_000) throw unreadable('`jobs`', '`cursor` or `streamCursor` of a list')
   const [high, minute] = [Number.parseInt(parts[1]!, 36), Number.parseInt(parts[2]!, 36)]
-  const gaps = parts[3]!.split('_').filter(Boolean).map((span) => {
-    const [back, more] = span.split('-').map((n) => Number.parseInt(n, 36)) as [number, number]
-    return { from: high - back - more, to: high - back }
-  })
+  const gaps = parts[3]!
+    .split('_')
+    .filter(Boolean)
+    .map((span) => {
+      const [back, more] = span.split('-').map((n) => Number.parseInt(n, 36)) as [number, number]
+      return { from: high - back - more, to: high - back }
+    })
   const apart = gaps.every(({ from }, i) => from > (gaps[i - 1]?.to ?? 0))
   if (!Number.isSafeInteger(high) || !apart) throw unreadable('`jobs`', '`cursor` or `streamCursor` of a list')
   return { position: { high, gaps }, minute, claims: new Set(parts[4]!.match(/.{10}/g)) }
 }
 
 function unreadable(stream: string, what: string): StreamError {
-  return new StreamError('INVALID', `The cursor given as \`after\` is none of the ${stream} stream. Pass a ${what}, or none.`)
+  return new StreamError(
+    'INVALID',
+    `The cursor given as \`after\` is none of the ${stream} stream. Pass a ${what}, or none.`,
+  )
 }

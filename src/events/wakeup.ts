@@ -70,7 +70,11 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
     },
     async stop() {
       stopped = true
-      clearTimeout(timer)
+      // What was given back at the end is somebody else's work.
+      if (timer !== undefined) {
+        clearTimeout(timer)
+        send()
+      }
       await sending
     },
   }

@@ -1,7 +1,6 @@
 import type { JobEvent } from '../jobs/job-event.ts'
 import type { JobStatus } from '../jobs/lifecycle.ts'
 import type { JobRow } from '../sql/job-row.ts'
-import { readJobs } from '../sql/read-jobs.ts'
 import { createBell } from './bell.ts'
 import type { Hub, Member } from './hub.ts'
 import { readJobHistory } from './job-history.ts'
@@ -91,10 +90,7 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
     return readHistory(job === null)
   }
 
-  const readJob = async (): Promise<JobRow | null> => {
-    const [job] = left ? [] : await patiently(() => readJobs(hub.db, [jobId], null), isLeft)
-    return job ?? null
-  }
+  const readJob = async (): Promise<JobRow | null> => (left ? null : patiently(() => hub.readJob(jobId), isLeft))
 
   /** Fills `past`, or answers that the journal does not go back so far. */
   const readHistory = async (mayBeUnknown: boolean): Promise<JobUpdate | undefined> => {
@@ -147,7 +143,11 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
 
   /** Whether a last report has to go before the end of a run. */
   const isUntoldEnd = ({ event, job }: Told): boolean =>
-    member.wantsProgress && event.fromStatus === 'running' && event.toStatus !== 'running' && job !== null && progress.isNews(job)
+    member.wantsProgress &&
+    event.fromStatus === 'running' &&
+    event.toStatus !== 'running' &&
+    job !== null &&
+    progress.isNews(job)
 
   const progressOf = (job: JobRow): JobUpdate => {
     progress.told(job)

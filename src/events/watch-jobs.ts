@@ -68,25 +68,27 @@ export function watchJobs(hub: Hub, options: WatchJobs): Stream<JobUpdateBatch> 
   const reader = createJournalReader({ db: hub.db, feed, wants, after, isLeft: () => left })
 
   /** Events of one journal row, all or none. */
-  const takeInto = (batch: JobBatch) => (events: readonly Told[]): boolean => {
-    const told = events.flatMap((each) => (isWanted(each) ? [each] : []))
-    // One more, as a last progress report may go before the end of a run.
-    if (told.length > 0 && !batch.fits(told.length + (options.progress ? 1 : 0))) return false
-    for (const each of events) note(each)
-    for (const { event, job, snapshot } of told) {
-      const isRunOver = event.fromStatus === 'running' && event.toStatus !== 'running'
-      if (options.progress && isRunOver && job !== null && progress.isNews(job)) addProgress(batch, job)
-      batch.add({
-        type: 'EVENT',
-        cursor: jobCursorOf(event.jobId, event.revision),
-        jobId: event.jobId,
-        job,
-        event,
-        matchesFilter: matchesAfter(filter, event, job ?? snapshot),
-      })
+  const takeInto =
+    (batch: JobBatch) =>
+    (events: readonly Told[]): boolean => {
+      const told = events.flatMap((each) => (isWanted(each) ? [each] : []))
+      // One more, as a last progress report may go before the end of a run.
+      if (told.length > 0 && !batch.fits(told.length + (options.progress ? 1 : 0))) return false
+      for (const each of events) note(each)
+      for (const { event, job, snapshot } of told) {
+        const isRunOver = event.fromStatus === 'running' && event.toStatus !== 'running'
+        if (options.progress && isRunOver && job !== null && progress.isNews(job)) addProgress(batch, job)
+        batch.add({
+          type: 'EVENT',
+          cursor: jobCursorOf(event.jobId, event.revision),
+          jobId: event.jobId,
+          job,
+          event,
+          matchesFilter: matchesAfter(filter, event, job ?? snapshot),
+        })
+      }
+      return true
     }
-    return true
-  }
 
   const isWanted = ({ event, job, snapshot }: Told): boolean => {
     if (!wants(event) || (event.type === 'CLAIMED' && !claims.isNews(event.jobId, event.revision))) return false
@@ -104,12 +106,20 @@ export function watchJobs(hub: Hub, options: WatchJobs): Stream<JobUpdateBatch> 
 
   const addProgress = (batch: JobBatch, job: JobRow): void => {
     progress.told(job)
-    batch.add({ type: 'PROGRESS', cursor: jobCursorOf(job.id, job.revision), jobId: job.id, job, event: null, matchesFilter: true })
+    batch.add({
+      type: 'PROGRESS',
+      cursor: jobCursorOf(job.id, job.revision),
+      jobId: job.id,
+      job,
+      event: null,
+      matchesFilter: true,
+    })
   }
 
   const deliver = (batch: JobBatch, resync: boolean): JobUpdateBatch => {
     waiting = undefined
-    const cursor = jobsCursorOf({ position: reader.position(), minute: minuteNow(), claims: claims.names(feed.running) })
+    if (reader.isAtEnd()) claims.forgetOld(feed.running)
+    const cursor = jobsCursorOf({ position: reader.position(), minute: minuteNow(), claims: claims.names() })
     return { cursor, updates: batch.updates(), resync }
   }
 

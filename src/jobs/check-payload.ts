@@ -57,13 +57,28 @@ function keywordOf(issue: Exclude<Issue, { code: 'unrecognized_keys' }>): string
   }
 }
 
-const lowerBounds: Readonly<Record<string, string>> = { string: 'minLength', array: 'minItems', set: 'minItems', object: 'minProperties', map: 'minProperties', record: 'minProperties' }
-const upperBounds: Readonly<Record<string, string>> = { string: 'maxLength', array: 'maxItems', set: 'maxItems', object: 'maxProperties', map: 'maxProperties', record: 'maxProperties' }
+const lowerBounds: Readonly<Record<string, string>> = {
+  string: 'minLength',
+  array: 'minItems',
+  set: 'minItems',
+  object: 'minProperties',
+  map: 'minProperties',
+  record: 'minProperties',
+}
+const upperBounds: Readonly<Record<string, string>> = {
+  string: 'maxLength',
+  array: 'maxItems',
+  set: 'maxItems',
+  object: 'maxProperties',
+  map: 'maxProperties',
+  record: 'maxProperties',
+}
 const patternFormats = new Set<string>(['regex', 'starts_with', 'ends_with', 'includes', 'lowercase', 'uppercase'])
 
 function valueAt(payload: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
-    (value, step) => (typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[step] : undefined),
+    (value, step) =>
+      typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[step] : undefined,
     payload,
   )
 }

@@ -20,15 +20,20 @@ const emailAddress = z.strictObject({
   name: z.string().max(200).check(noControls).optional(),
 })
 
+/** The key under which a template is stored. */
+export const templateKey = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_.-]{0,62}$/, 'must be a template key: a-z, 0-9, _, . and -, at most 63 characters')
+
+/** A language, perhaps with a region or script. */
+export const templateLocale = z
+  .string()
+  .max(35)
+  .regex(/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or de-AT')
+
 const template = z.strictObject({
-  key: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9_.-]{0,62}$/, 'must be a template key: a-z, 0-9, _, . and -, at most 63 characters'),
-  locale: z
-    .string()
-    .max(35)
-    .regex(/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or de-AT')
-    .optional(),
+  key: templateKey,
+  locale: templateLocale.optional(),
   variables: z.record(z.string(), z.unknown()).optional(),
 })
 
@@ -81,3 +86,8 @@ export type EmailSendPayload = z.output<typeof emailSendPayload>
 
 /** A checked address with an optional name: the only form in which an address reaches the mail library. */
 export type EmailAddress = z.output<typeof emailAddress>
+
+/** Whether a text is one plain address, as recipients have to be. */
+export function isEmailAddress(text: string): boolean {
+  return text.length <= 254 && oneAddress.test(text)
+}

@@ -60,7 +60,11 @@ export function concerns(filter: JobStreamFilter, event: JobEvent): boolean {
 
 /** Whether the job matches after this event. What is not known of a job that has no row any more is taken to match. */
 export function matchesAfter(filter: JobStreamFilter, event: JobEvent, job: FilteredJob | null): boolean {
-  return holdsStatus(filter, event.toStatus) && (job === null || matchesFixed(filter, job)) && (job === null || matchesChanging(filter, job))
+  return (
+    holdsStatus(filter, event.toStatus) &&
+    (job === null || matchesFixed(filter, job)) &&
+    (job === null || matchesChanging(filter, job))
+  )
 }
 
 /** Whether the job matched before this event. What the event may have changed, and does not name, is taken to have matched. */

@@ -23,7 +23,10 @@ export function encodePayload(payload: unknown): EncodedPayload {
   const text = JSON.stringify(payload)
   const bytes = Buffer.byteLength(text)
   if (bytes <= ranges.payloadBytes.max) return { ok: true, text }
-  return refuse('', `The payload has ${bytes.toLocaleString('en')} bytes as JSON; at most 65,536 (64 KiB) are allowed. Store what is larger elsewhere and pass its name.`)
+  return refuse(
+    '',
+    `The payload has ${bytes.toLocaleString('en')} bytes as JSON; at most 65,536 (64 KiB) are allowed. Store what is larger elsewhere and pass its name.`,
+  )
 }
 
 /** A JSON Pointer (RFC 6901) from the steps of a path. */
@@ -53,11 +56,16 @@ function badPlace(payload: object): PayloadProblem | null {
       if (message !== null) return { pointer: pointerOf(place), keyword: null, message: `The text ${message}` }
     } else if (typeof value === 'object' && value !== null) {
       if (depth > ranges.payloadDepth.max) {
-        return { pointer: pointerOf(place.parent!), keyword: null, message: 'The payload is nested deeper than 32 levels.' }
+        return {
+          pointer: pointerOf(place.parent!),
+          keyword: null,
+          message: 'The payload is nested deeper than 32 levels.',
+        }
       }
       for (const [key, child] of Object.entries(value)) {
         const message = Array.isArray(value) ? null : badText(key)
-        if (message !== null) return { pointer: pointerOf(place), keyword: 'propertyNames', message: `A name in this object ${message}` }
+        if (message !== null)
+          return { pointer: pointerOf(place), keyword: 'propertyNames', message: `A name in this object ${message}` }
         open.push({ value: child, depth: depth + 1, key, parent: place })
       }
     } else if (typeof value === 'number' && !Number.isFinite(value)) {
@@ -70,7 +78,8 @@ function badPlace(payload: object): PayloadProblem | null {
 /** Null, or why the database cannot keep this text: the end of a sentence that begins with its name. */
 export function badText(text: string): string | null {
   if (text.includes('\0')) return 'holds a NUL character (U+0000), which PostgreSQL cannot store. Leave it out.'
-  if (!text.isWellFormed()) return 'holds half of a surrogate pair, which is no character. Cut texts between characters.'
+  if (!text.isWellFormed())
+    return 'holds half of a surrogate pair, which is no character. Cut texts between characters.'
   return null
 }
 

@@ -21,13 +21,21 @@ export const ranges = {
 } as const
 
 /** Null, or the sentence that says which range the number is outside of. */
-export function outsideRange(what: string, value: number, { min, max }: { readonly min: number; readonly max: number }): string | null {
+export function outsideRange(
+  what: string,
+  value: number,
+  { min, max }: { readonly min: number; readonly max: number },
+): string | null {
   if (Number.isInteger(value) && value >= min && value <= max) return null
   return `${what} must be a whole number from ${format(min)} to ${format(max)}.`
 }
 
 /** Null, or the sentence that says how long the text may be. Counts characters as the database does, not UTF-16 units. */
-export function outsideLength(what: string, value: string, { maxLength }: { readonly maxLength: number }): string | null {
+export function outsideLength(
+  what: string,
+  value: string,
+  { maxLength }: { readonly maxLength: number },
+): string | null {
   const length = value.length <= maxLength ? value.length : [...value].length
   if (length >= 1 && length <= maxLength) return null
   return `${what} must have 1 to ${format(maxLength)} characters.`

@@ -18,6 +18,9 @@ export interface Buckets {
   sweep(now: number): void
 }
 
+/** What adding up fractions may lose over days, as a share of a token: without it a wait that was kept to the letter could fail. */
+const slack = 1e-3
+
 export function createBuckets(): Buckets {
   /** The theoretical arrival time: when the bucket would be full again. */
   const fullAt = new Map<string, number>()
@@ -26,11 +29,11 @@ export function createBuckets(): Buckets {
   return {
     held(key, limit, now) {
       const debt = Math.max((fullAt.get(key) ?? 0) - now, 0)
-      return Math.max(Math.floor(limit.burst - debt / interval(limit) + 1e-9), 0)
+      return Math.max(Math.floor(limit.burst - debt / interval(limit) + slack), 0)
     },
     waitMs(key, limit, now) {
       const wait = Math.max(fullAt.get(key) ?? 0, now) + interval(limit) * (1 - limit.burst) - now
-      return wait > 1e-6 ? wait : 0
+      return wait > interval(limit) * slack ? wait : 0
     },
     take(key, limit, now) {
       fullAt.set(key, Math.max(fullAt.get(key) ?? 0, now) + interval(limit))

@@ -14,7 +14,10 @@ export function redact(value: unknown, pointers: readonly string[]): Redacted {
 }
 
 function stepsOf(pointer: string): string[] {
-  return pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 function maskAt(value: unknown, [step, ...rest]: readonly string[]): unknown {

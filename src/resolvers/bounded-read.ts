@@ -19,8 +19,12 @@ export async function boundedRead<Result>(pool: Pool, read: (db: Queryable) => P
     })
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || error.code !== cancelled) throw error
-    throw new ApiError('BAD_USER_INPUT', 'This filter would have to look through too much history. Name a status, a kind, a tenant or ids.', {
-      reason: 'LIMIT_EXCEEDED',
-    })
+    throw new ApiError(
+      'BAD_USER_INPUT',
+      'This filter would have to look through too much history. Name a status, a kind, a tenant or ids.',
+      {
+        reason: 'LIMIT_EXCEEDED',
+      },
+    )
   }
 }

@@ -2,7 +2,9 @@ import { mayActFor, type Caller } from '../jobs/permissions.ts'
 import type { RequestContext } from './context.ts'
 import { invalid, type UserError } from './user-error.ts'
 
-export type ChosenTenant = { readonly ok: true; readonly tenantId: string } | { readonly ok: false; readonly error: UserError }
+export type ChosenTenant =
+  | { readonly ok: true; readonly tenantId: string }
+  | { readonly ok: false; readonly error: UserError }
 
 /**
  * For whom a call acts: the tenant that it names, if the caller may act for it; else the only one that the caller has.
@@ -30,8 +32,16 @@ export async function chooseTenant(
   return { ok: false, error: invalid(path, message) }
 }
 
-async function findTenant(context: RequestContext, caller: Caller, named: string, path: readonly string[]): Promise<ChosenTenant> {
+async function findTenant(
+  context: RequestContext,
+  caller: Caller,
+  named: string,
+  path: readonly string[],
+): Promise<ChosenTenant> {
   const tenant = await context.deps.tenantKeys.find(named)
   if (tenant !== null && mayActFor(caller, tenant.id)) return { ok: true, tenantId: tenant.id }
-  return { ok: false, error: { type: 'NotFoundError', code: 'NOT_FOUND', message: 'No such tenant among yours.', path, id: named } }
+  return {
+    ok: false,
+    error: { type: 'NotFoundError', code: 'NOT_FOUND', message: 'No such tenant among yours.', path, id: named },
+  }
 }

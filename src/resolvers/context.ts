@@ -6,6 +6,7 @@ import type { KindCatalogue } from '../jobs/kinds.ts'
 import { holdsScopes, type Caller, type Scope } from '../jobs/permissions.ts'
 import { ApiError } from './api-error.ts'
 import type { Enqueuer } from './enqueue-batcher.ts'
+import type { FollowUp } from './follow-up.ts'
 import { createLoaders, type Loaders } from './loaders.ts'
 import type { TenantKeys } from './tenant-keys.ts'
 
@@ -22,6 +23,10 @@ export interface ApiDeps {
   readonly version: string
   /** How long done jobs are kept whose kind sets nothing of its own, in milliseconds. */
   readonly retentionMs: number
+  /** An instance that was not heard of for so long is dead, in milliseconds. */
+  readonly deadAfterMs: number
+  /** What the own rows of some kinds do when a person moves their job, by kind. */
+  readonly followUps: ReadonlyMap<string, FollowUp>
 }
 
 /** One operation: who asks, under which id, and what was already read for it. */
@@ -39,7 +44,7 @@ export function createRequestContext(
   deps: ApiDeps,
   request: { readonly caller: Caller | null; readonly requestId: string; readonly traceparent: string | null },
 ): RequestContext {
-  return { deps, ...request, loaders: createLoaders(deps.pools.api, request.caller) }
+  return { deps, ...request, loaders: createLoaders(deps.pools.api, request.caller, deps.deadAfterMs) }
 }
 
 /**

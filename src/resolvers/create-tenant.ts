@@ -21,7 +21,9 @@ export async function createTenant({ key, name }: CreateTenantInput, context: Re
   const caller = authorize(context, [['OPERATE_PLATFORM']])
   const errors = [...badKey(key), ...badName(name)]
   if (errors.length > 0) return { tenant: null, errors }
-  const limits = [...context.deps.kinds.values()].flatMap((kind) => (kind.defaults.rateLimit === null ? [] : [[kind.name, kind.defaults.rateLimit]]))
+  const limits = [...context.deps.kinds.values()].flatMap((kind) =>
+    kind.defaults.rateLimit === null ? [] : [[kind.name, kind.defaults.rateLimit]],
+  )
   const [tenant] = await create(
     context.deps.pools.api,
     key,
@@ -30,7 +32,8 @@ export async function createTenant({ key, name }: CreateTenantInput, context: Re
     actorOf(caller.principal),
     context.requestId,
   )
-  if (tenant === undefined) return { tenant: null, errors: [invalid(['key'], 'A tenant with this key exists already. Choose another key.')] }
+  if (tenant === undefined)
+    return { tenant: null, errors: [invalid(['key'], 'A tenant with this key exists already. Choose another key.')] }
   context.deps.wakeup.signal('control')
   context.deps.wakeup.signal('journal')
   return { tenant, errors: [] }
@@ -38,7 +41,13 @@ export async function createTenant({ key, name }: CreateTenantInput, context: Re
 
 function badKey(key: string): UserError[] {
   if (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(key)) return []
-  return [invalid(['key'], 'A key has 1 to 63 characters: lower-case letters, digits, - and _; it begins with a letter or digit.', { keyword: 'pattern' })]
+  return [
+    invalid(
+      ['key'],
+      'A key has 1 to 63 characters: lower-case letters, digits, - and _; it begins with a letter or digit.',
+      { keyword: 'pattern' },
+    ),
+  ]
 }
 
 function badName(name: string): UserError[] {

@@ -12,7 +12,10 @@ export interface DiscardResult {
 
 const move: JobMove<AuditRow> = {
   done: 'discarded',
-  stepFor: ({ status }) => (status === 'pending' || status === 'dlq' || status === 'failed' ? { run: discard, follows: 'discard', tells: null } : null),
+  stepFor: ({ status }) =>
+    status === 'pending' || status === 'dlq' || status === 'failed'
+      ? { run: discard, follows: 'discard', tells: null }
+      : null,
 }
 
 /** Deletes a job for good; the journal keeps the whole of it. */

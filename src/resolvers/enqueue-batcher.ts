@@ -1,4 +1,4 @@
-import type { Pool, QueryConfig } from 'pg'
+import pg, { type Pool, type QueryConfig } from 'pg'
 import { databaseFault } from '../db/database-fault.ts'
 import type { Wakeup } from '../events/wakeup.ts'
 import { DatabaseUnavailable } from '../jobs/errors.ts'
@@ -134,7 +134,9 @@ const keepAlways: Judge = () => null
 const refuseMismatches: Judge = (orders) => {
   if (orders.every(({ idempotencyKey }) => idempotencyKey === null)) return null
   return (rows) => {
-    const mismatched = rows.flatMap(({ outcome, jobId }, index) => (outcome === 'duplicate_mismatch' ? [{ index, jobId }] : []))
+    const mismatched = rows.flatMap(({ outcome, jobId }, index) =>
+      outcome === 'duplicate_mismatch' ? [{ index, jobId }] : [],
+    )
     if (mismatched.length > 0) throw new KeysMismatched(mismatched)
   }
 }
@@ -177,8 +179,7 @@ async function sendBatch(
   } catch (error) {
     if (databaseFault(error) !== 'unavailable') throw error
     broken = error as Error
-    // It had been sent: it may have been committed before the connection broke.
-    throw new DatabaseUnavailable({ cause: error, outcomeUnknown: true })
+    throw new DatabaseUnavailable({ cause: error, outcomeUnknown: mayBeCommitted(error) })
   } finally {
     client.release(broken)
   }
@@ -214,10 +215,16 @@ function extraOf(order: EnqueueOrder, ofOneCall: boolean): string | null {
   return Object.keys(extra).length === 0 ? null : JSON.stringify(extra)
 }
 
+/** It had been sent: unless the server itself said that it was not done, it may have been committed before the connection broke. */
+function mayBeCommitted(error: unknown): boolean {
+  return !(error instanceof pg.DatabaseError) || /^(?:08|57P)/.test(error.code ?? '')
+}
+
 /** mdm.enqueue_batch says which row it refuses; other refusals (a check, an encoding) are known only of the whole. */
 function refusalOf(error: unknown): { index: number; message: string } {
   const { code, message, detail } = error as Error & { code: string; detail?: string }
-  if (code !== '22023') return { index: 0, message: 'The database refuses this job: a value has a form that it cannot store.' }
+  if (code !== '22023')
+    return { index: 0, message: 'The database refuses this job: a value has a form that it cannot store.' }
   const text = message.replace(/^job \d+ of the batch: /, '')
   return { index: Number(detail ?? 0), message: `${text.charAt(0).toUpperCase()}${text.slice(1)}.` }
 }

@@ -7,7 +7,10 @@ export interface EnqueueJobInput {
   readonly idempotencyKey?: string | null | undefined
   readonly onConflict: 'IGNORE' | 'UPDATE'
   /** One of the two; `after` in milliseconds. */
-  readonly schedule?: { readonly at?: Date | null | undefined; readonly after?: number | null | undefined } | null | undefined
+  readonly schedule?:
+    | { readonly at?: Date | null | undefined; readonly after?: number | null | undefined }
+    | null
+    | undefined
   readonly priority?: number | null | undefined
   readonly maxAttempts?: number | null | undefined
   readonly tags?: readonly string[] | null | undefined

@@ -19,7 +19,10 @@ export interface EnqueueJobsResult {
 }
 
 /** Enqueues up to 1,000 jobs: all or none, or each that can be. `results[i]` belongs to `jobs[i]`. */
-export async function enqueueJobs({ jobs, atomic }: EnqueueJobsInput, context: RequestContext): Promise<EnqueueJobsResult> {
+export async function enqueueJobs(
+  { jobs, atomic }: EnqueueJobsInput,
+  context: RequestContext,
+): Promise<EnqueueJobsResult> {
   const caller = authorize(context, [['ENQUEUE_JOBS']])
   const wrong = wrongNumber(jobs.length)
   if (wrong !== null) return { results: [], created: 0, errors: [wrong] }
@@ -30,7 +33,14 @@ export async function enqueueJobs({ jobs, atomic }: EnqueueJobsInput, context: R
   return {
     results,
     created: results.filter(({ outcome }) => outcome === 'CREATED').length,
-    errors: none ? [invalid(['jobs'], `Nothing was enqueued: ${bad} of ${jobs.length} jobs cannot go in. With atomic: false the others would.`)] : [],
+    errors: none
+      ? [
+          invalid(
+            ['jobs'],
+            `Nothing was enqueued: ${bad} of ${jobs.length} jobs cannot go in. With atomic: false the others would.`,
+          ),
+        ]
+      : [],
   }
 }
 
@@ -38,13 +48,22 @@ function wrongNumber(actual: number): UserError | null {
   const { min, max } = ranges.enqueueAtOnce
   if (actual < min) return invalid(['jobs'], 'Give 1 to 1,000 jobs.')
   if (actual <= max) return null
-  return { type: 'LimitError', code: 'LIMIT_EXCEEDED', message: 'Give 1 to 1,000 jobs; more go in several calls.', path: ['jobs'], limit: max, actual }
+  return {
+    type: 'LimitError',
+    code: 'LIMIT_EXCEEDED',
+    message: 'Give 1 to 1,000 jobs; more go in several calls.',
+    path: ['jobs'],
+    limit: max,
+    actual,
+  }
 }
 
 async function enqueueEach(prepared: readonly PreparedOrder[], context: RequestContext): Promise<EnqueueResult[]> {
   const answers = await context.deps.enqueuer.enqueueEach(prepared.flatMap((each) => (each.ok ? [each.order] : [])))
   const next = answers.values()
-  return Promise.all(prepared.map((each, i) => (each.ok ? enqueueResult(next.next().value!, context, at(i)) : failed(each.errors))))
+  return Promise.all(
+    prepared.map((each, i) => (each.ok ? enqueueResult(next.next().value!, context, at(i)) : failed(each.errors))),
+  )
 }
 
 async function enqueueAll(prepared: readonly PreparedOrder[], context: RequestContext): Promise<EnqueueResult[]> {
@@ -57,7 +76,8 @@ async function enqueueAll(prepared: readonly PreparedOrder[], context: RequestCo
 }
 
 async function bulkResults(answer: BulkAnswer, size: number, context: RequestContext): Promise<EnqueueResult[]> {
-  if (answer.type === 'enqueued') return Promise.all(answer.answers.map((each, i) => enqueueResult(each, context, at(i))))
+  if (answer.type === 'enqueued')
+    return Promise.all(answer.answers.map((each, i) => enqueueResult(each, context, at(i))))
   const results = Array.from({ length: size }, () => failed([]))
   if (answer.type === 'refused') {
     results[answer.index] = failed([refusal(answer.message, at(answer.index))])
@@ -67,7 +87,10 @@ async function bulkResults(answer: BulkAnswer, size: number, context: RequestCon
   answer.jobs.forEach(({ index }, i) => {
     const job = old[i] ?? null
     // A job that was discarded in between leaves its key free: the next call goes through.
-    results[index] = job === null ? failed([invalid(at(index), 'The job of this key is just going. Try again.')]) : { job, outcome: 'DUPLICATE', errors: [keyMismatch(job, at(index))] }
+    results[index] =
+      job === null
+        ? failed([invalid(at(index), 'The job of this key is just going. Try again.')])
+        : { job, outcome: 'DUPLICATE', errors: [keyMismatch(job, at(index))] }
   })
   return results
 }

@@ -10,10 +10,19 @@ export interface EnqueueResult {
   readonly errors: readonly UserError[]
 }
 
-const outcomes = { created: 'CREATED', duplicate: 'DUPLICATE', duplicate_mismatch: 'DUPLICATE', updated: 'UPDATED' } as const
+const outcomes = {
+  created: 'CREATED',
+  duplicate: 'DUPLICATE',
+  duplicate_mismatch: 'DUPLICATE',
+  updated: 'UPDATED',
+} as const
 
 /** A new job's row is known; an old one is read, all of one tick at once. */
-export async function enqueueResult(answer: EnqueueAnswer, context: RequestContext, path: readonly string[]): Promise<EnqueueResult> {
+export async function enqueueResult(
+  answer: EnqueueAnswer,
+  context: RequestContext,
+  path: readonly string[],
+): Promise<EnqueueResult> {
   if (answer.type === 'refused') return failed([refusal(answer.message, path)])
   const job = answer.job ?? (await context.loaders.jobs.load(answer.jobId))
   const errors = answer.outcome === 'duplicate_mismatch' && job !== null ? [keyMismatch(job, path)] : []
@@ -33,7 +42,8 @@ export function keyMismatch(job: JobRow, path: readonly string[]): UserError {
   return {
     type: 'ConflictError',
     code: 'IDEMPOTENCY_MISMATCH',
-    message: 'This idempotency key was used before with another payload; that job is left as it is. Take a new key for new work.',
+    message:
+      'This idempotency key was used before with another payload; that job is left as it is. Take a new key for new work.',
     path: [...path, 'idempotencyKey'],
     job,
   }

@@ -11,7 +11,10 @@ interface JobKeyInput {
 }
 
 /** The job that was enqueued with an idempotency key; null: none among the caller's tenants. */
-export async function findJobByKey({ kind, key, tenantId }: JobKeyInput, context: RequestContext): Promise<JobRow | null> {
+export async function findJobByKey(
+  { kind, key, tenantId }: JobKeyInput,
+  context: RequestContext,
+): Promise<JobRow | null> {
   const caller = authorize(context, [['READ_JOBS']])
   const tenant = await chooseTenant(context, caller, tenantId ?? null, ['tenantId'])
   if (!tenant.ok) {

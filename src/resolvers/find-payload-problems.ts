@@ -14,7 +14,11 @@ export type PayloadVerdict =
  * What is wrong with a payload for its kind. A kind that only other instances know is checked by the JSON Schema that they registered;
  * what that cannot say is checked by the worker before it runs.
  */
-export async function findPayloadProblems(kind: string, payload: unknown, context: RequestContext): Promise<PayloadVerdict> {
+export async function findPayloadProblems(
+  kind: string,
+  payload: unknown,
+  context: RequestContext,
+): Promise<PayloadVerdict> {
   const own = context.deps.kinds.get(kind)
   if (own !== undefined) return verdict(own.payload, payload)
   const registered = /^[a-z0-9_]{1,63}$/.test(kind) ? await context.loaders.kinds.load(kind) : null

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { migrationStatus } from '../db/migrate.ts'
 import { findMissingJournalMonths } from '../sql/find-missing-journal-months.ts'
 
@@ -28,9 +28,27 @@ const databaseAway: Findings = { reasons: ['The database does not answer. It is 
  */
 export function createHealth({ pool, workersUnfit, answerWithinMs = 3_000 }: HealthDeps): () => Promise<Health> {
   let look: Promise<Findings> | undefined
+  // Once seen, never looked for again: the files of the next version may lie on the disk while this one still runs.
+  let isMigrated = false
+
+  const lookAtDatabase = async (): Promise<Findings> => {
+    const client = await pool.connect()
+    try {
+      const pending = isMigrated ? [] : await findPendingMigrations(client)
+      if (pending.length > 0) {
+        const reason = `The database is not at the migrations of this version: ${pending.join(', ')}. Run \`stellwerk migrate\`.`
+        return { reasons: [reason], warnings: [] }
+      }
+      isMigrated = true
+      const missing = await findMissingJournalMonths(client, journalMonthsAhead)
+      return { reasons: [], warnings: missing.map(({ month }) => withoutPartition(month)) }
+    } finally {
+      client.release()
+    }
+  }
 
   const startLook = (): Promise<Findings> => {
-    const started = lookAtDatabase(pool).catch(() => databaseAway)
+    const started = lookAtDatabase().catch(() => databaseAway)
     void started.then(() => setTimeout(() => (look = undefined), findingsLastMs).unref())
     return started
   }
@@ -43,22 +61,11 @@ export function createHealth({ pool, workersUnfit, answerWithinMs = 3_000 }: Hea
   }
 }
 
-async function lookAtDatabase(pool: Pool): Promise<Findings> {
-  const client = await pool.connect()
-  try {
-    const behind = (await migrationStatus(client)).filter(({ state }) => state === 'pending' || state === 'changed')
-    if (behind.length > 0) {
-      const names = behind.map(({ name, state }) => `${name} (${state})`).join(', ')
-      return {
-        reasons: [`The database is not at this version's migrations: ${names}. Run \`stellwerk migrate\`.`],
-        warnings: [],
-      }
-    }
-    const missing = await findMissingJournalMonths(client, journalMonthsAhead)
-    return { reasons: [], warnings: missing.map(({ month }) => withoutPartition(month)) }
-  } finally {
-    client.release()
-  }
+async function findPendingMigrations(client: PoolClient): Promise<readonly string[]> {
+  const states = await migrationStatus(client)
+  return states
+    .filter(({ state }) => state === 'pending' || state === 'changed')
+    .map(({ name, state }) => `${name} (${state})`)
 }
 
 const withoutPartition = (month: string): string =>

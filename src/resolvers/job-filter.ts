@@ -38,7 +38,11 @@ export interface NarrowedFilter extends JobStreamFilter {
 const mostValues = 1_000
 
 /** Reads a filter. Throws BAD_USER_INPUT where it makes no sense, FORBIDDEN where it would look into payloads without READ_PAYLOADS. */
-export async function narrowJobs(input: Maybe<JobFilterInput>, caller: Caller, context: RequestContext): Promise<NarrowedFilter> {
+export async function narrowJobs(
+  input: Maybe<JobFilterInput>,
+  caller: Caller,
+  context: RequestContext,
+): Promise<NarrowedFilter> {
   const filter = input ?? {}
   refuseUnreadable(filter)
   const payload = filter.payload ?? null
@@ -95,7 +99,11 @@ function plainFields(filter: JobFilterInput): JobStreamFilter {
 }
 
 /** Foreign and unknown tenants have no jobs to show. */
-async function ownTenants(named: Maybe<readonly string[]>, caller: Caller, context: RequestContext): Promise<string[] | null> {
+async function ownTenants(
+  named: Maybe<readonly string[]>,
+  caller: Caller,
+  context: RequestContext,
+): Promise<string[] | null> {
   if (named == null) return null
   const found = await Promise.all(named.map((each) => context.deps.tenantKeys.find(each)))
   return found.flatMap((tenant) => (tenant !== null && mayActFor(caller, tenant.id) ? [tenant.id] : []))

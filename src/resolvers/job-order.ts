@@ -1,24 +1,36 @@
-import type { JobRow } from '../sql/job-row.ts'
-import { listAllDeadJobsEarliest, listAllDeadJobsLatest, listDeadJobsEarliest, listDeadJobsLatest } from '../sql/list-jobs-by-death.ts'
-import { listAllJobsNewest, listAllJobsOldest, listJobsNewest, listJobsOldest } from '../sql/list-jobs-by-birth.ts'
-import { listQueuedJobsFirst, listQueuedJobsLast, listQueuedJobsLatest, listQueuedJobsSoonest } from '../sql/list-queued-jobs.ts'
+import { listAllDeadJobsEarliest } from '../sql/list-all-dead-jobs-earliest.ts'
+import { listAllDeadJobsLatest } from '../sql/list-all-dead-jobs-latest.ts'
+import { listAllJobsNewest } from '../sql/list-all-jobs-newest.ts'
+import { listAllJobsOldest } from '../sql/list-all-jobs-oldest.ts'
+import { listDeadJobsEarliest } from '../sql/list-dead-jobs-earliest.ts'
+import { listDeadJobsLatest } from '../sql/list-dead-jobs-latest.ts'
+import { listJobsNewest } from '../sql/list-jobs-newest.ts'
+import { listJobsOldest } from '../sql/list-jobs-oldest.ts'
+import { listQueuedJobsFirst } from '../sql/list-queued-jobs-first.ts'
+import { listQueuedJobsLast } from '../sql/list-queued-jobs-last.ts'
+import { listQueuedJobsLatest } from '../sql/list-queued-jobs-latest.ts'
+import { listQueuedJobsSoonest } from '../sql/list-queued-jobs-soonest.ts'
+import type { PlacedJob } from '../sql/list-jobs-parts.ts'
 import type { JobMatchParams } from '../sql/job-matches.ts'
 import type { Queryable } from '../sql/statement.ts'
 import { decodeCursor, encodeCursor } from './page.ts'
 
 export type JobOrderField = 'CREATED_AT' | 'AVAILABLE_AT' | 'COMPLETED_AT' | 'PRIORITY'
 
-/** A job with what stands for its place in a list. */
-export type PlacedJob = JobRow & { readonly position: string }
-
 /** One way through the jobs: how it is read from a cursor on, and the cursor of a job on it. */
 interface JobOrder {
-  read(db: Queryable, match: JobMatchParams, cursor: string | null, descending: boolean, limit: number): Promise<PlacedJob[]>
+  read(
+    db: Queryable,
+    match: JobMatchParams,
+    cursor: string | null,
+    descending: boolean,
+    limit: number,
+  ): Promise<PlacedJob[]>
   cursorOf(job: PlacedJob): string
 }
 
 /** Above so many tenants, the way through all jobs is shorter than the ways through each tenant's. */
-const mostTenantWays = 50
+export const mostTenantWays = 50
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const firstId = '00000000-0000-0000-0000-000000000000'
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
@@ -36,7 +48,9 @@ export const jobOrders: Readonly<Record<JobOrderField, JobOrder>> = {
   COMPLETED_AT: {
     read(db, match, cursor, descending, limit) {
       const [at, id] = keyOf('COMPLETED_AT', cursor, `${instant} ${uuid}`)
-      const statements = byTenant(match) ? [listDeadJobsLatest, listDeadJobsEarliest] : [listAllDeadJobsLatest, listAllDeadJobsEarliest]
+      const statements = byTenant(match)
+        ? [listDeadJobsLatest, listDeadJobsEarliest]
+        : [listAllDeadJobsLatest, listAllDeadJobsEarliest]
       return statements[descending ? 0 : 1]!(db, ...match, at ?? end(descending), id ?? lowestId(descending), limit)
     },
     cursorOf: ({ position, id }) => encodeCursor('COMPLETED_AT', [position, id]),

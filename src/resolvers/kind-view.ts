@@ -19,20 +19,42 @@ export function kindView(name: string, context: RequestContext): RegisteredKind 
 function ownView(kind: JobKind): RegisteredKind {
   let view = views.get(kind)
   if (view === undefined) {
-    view = { ...flat(kind), payloadSchema: payloadJsonSchema(kind.payload), payloadExample: kind.example, redactedPaths: kind.redact, inputField: kind.inputField }
+    view = {
+      ...flat(kind),
+      payloadSchema: payloadJsonSchema(kind.payload),
+      payloadExample: kind.example,
+      redactedPaths: kind.redact,
+      inputField: kind.inputField,
+    }
     views.set(kind, view)
   }
   return view
 }
 
 function unregistered(name: string): RegisteredKind {
-  return { ...flat({ name, description: '', defaults: standardDefaults }), payloadSchema: {}, payloadExample: {}, redactedPaths: [], inputField: null }
+  return {
+    ...flat({ name, description: '', defaults: standardDefaults }),
+    payloadSchema: {},
+    payloadExample: {},
+    redactedPaths: [],
+    inputField: null,
+  }
 }
 
 function flat({ name, description, defaults }: Pick<JobKind, 'name' | 'description' | 'defaults'>) {
   const { backoff, priority, maxAttempts, timeoutMs, staleAfterMs, maxConcurrency, retentionMs, rateLimit } = defaults
   return {
-    name, description, priority, maxAttempts, timeoutMs, staleAfterMs, maxConcurrency, retentionMs, rateLimit,
-    backoffBaseMs: backoff.baseMs, backoffMaxMs: backoff.maxMs, backoffJitter: backoff.jitter,
+    name,
+    description,
+    priority,
+    maxAttempts,
+    timeoutMs,
+    staleAfterMs,
+    maxConcurrency,
+    retentionMs,
+    rateLimit,
+    backoffBaseMs: backoff.baseMs,
+    backoffMaxMs: backoff.maxMs,
+    backoffJitter: backoff.jitter,
   }
 }

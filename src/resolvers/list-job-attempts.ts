@@ -33,7 +33,11 @@ const order = 'job_attempts'
 const newest = 2 ** 31 - 1
 
 /** A job's runs, newest first. */
-export async function listJobAttempts(job: JobRow, input: AttemptsInput, context: RequestContext): Promise<Page<JobAttempt>> {
+export async function listJobAttempts(
+  job: JobRow,
+  input: AttemptsInput,
+  context: RequestContext,
+): Promise<Page<JobAttempt>> {
   const caller = authorize(context, [['READ_JOBS']])
   const plan = planPage(input)
   const before = plan.cursor === null ? newest : Number(decodeCursor(order, plan.cursor, /^\d{1,9}$/)[0])

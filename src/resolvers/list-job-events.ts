@@ -13,15 +13,22 @@ interface HistoryInput {
 const order = 'job_events'
 
 /** Everything that happened to a job, oldest first. */
-export async function listJobEvents(job: JobRow, input: HistoryInput, context: RequestContext): Promise<Page<JobEvent>> {
+export async function listJobEvents(
+  job: JobRow,
+  input: HistoryInput,
+  context: RequestContext,
+): Promise<Page<JobEvent>> {
   const caller = authorize(context, [['READ_JOBS']])
   const plan = planPage(input)
   const after = plan.cursor === null ? -1 : Number(decodeCursor(order, plan.cursor, /^\d{1,9}$/)[0])
   const rows = await readJobJournal(context.deps.pools.api, job.id, tenantPredicate(caller), after, plan.size + 1)
-  const events = rows.flatMap(jobEventsOf).filter(({ revision }) => revision > after)
+  const events: JobEvent[] = []
+  // The claim of a run that was asked to end stands on the row of each request, and on that of its end.
+  for (const event of rows.flatMap(jobEventsOf)) if (event.revision > (events.at(-1)?.revision ?? after)) events.push(event)
   // The claim of a job that runs has no row yet; with a full page it comes on a later one.
   const claimed = rows.length <= plan.size ? await presentClaim(job, context) : null
-  if (claimed !== null && claimed.revision > after && events.every(({ revision }) => revision < claimed.revision)) events.push(claimed)
+  if (claimed !== null && claimed.revision > after && events.every(({ revision }) => revision < claimed.revision))
+    events.push(claimed)
   return pageOf(plan, events, ({ revision }) => encodeCursor(order, [revision]))
 }
 

@@ -1,14 +1,19 @@
 import type { JobStatus } from '../jobs/lifecycle.ts'
-import { countAllMatchingJobs, countDeadJobs, countMatchingJobs, countQueuedJobs } from '../sql/count-matching-jobs.ts'
+import { countAllJobs } from '../sql/count-all-jobs.ts'
+import { countDeadJobs } from '../sql/count-dead-jobs.ts'
+import { countJobsOfTenants } from '../sql/count-jobs-of-tenants.ts'
+import { countQueuedJobs } from '../sql/count-queued-jobs.ts'
 import { findLivingJobs } from '../sql/find-living-jobs.ts'
 import type { JobMatchParams } from '../sql/job-matches.ts'
+import type { PlacedJob } from '../sql/list-jobs-parts.ts'
 import type { JobRow } from '../sql/job-row.ts'
+import { listTenantIds } from '../sql/list-tenant-ids.ts'
 import type { Queryable } from '../sql/statement.ts'
 import { ApiError } from './api-error.ts'
 import { boundedRead } from './bounded-read.ts'
 import { authorize, type RequestContext } from './context.ts'
 import { matchParams, narrowJobs, type JobFilterInput } from './job-filter.ts'
-import { byTenant, jobOrders, type JobOrderField, type PlacedJob } from './job-order.ts'
+import { byTenant, jobOrders, mostTenantWays, type JobOrderField } from './job-order.ts'
 import { pageOf, planPage, type Page, type PageArgs } from './page.ts'
 
 interface JobsInput extends PageArgs {
@@ -47,7 +52,7 @@ export async function listJobs(input: JobsInput, context: RequestContext): Promi
   const order = jobOrders[field]
   const descending = (direction === 'DESC') !== plan.backward
   const rows = await boundedRead(pools.api, async (db) => {
-    const narrowed = field === 'CREATED_AT' ? await nameLivingJobs(db, match) : match
+    const narrowed = field === 'CREATED_AT' ? await nameTenants(db, await nameLivingJobs(db, match)) : match
     return order.read(db, narrowed, plan.cursor, descending, plan.size + 1)
   })
   return {
@@ -59,11 +64,13 @@ export async function listJobs(input: JobsInput, context: RequestContext): Promi
 
 /** Each order goes along an index; others would have to sort everything. */
 function refuseOrder(field: JobOrderField, statuses: readonly JobStatus[] | null): void {
-  const only = (...allowed: JobStatus[]) => statuses !== null && statuses.length > 0 && statuses.every((status) => allowed.includes(status))
+  const only = (...allowed: JobStatus[]) =>
+    statuses !== null && statuses.length > 0 && statuses.every((status) => allowed.includes(status))
   if ((field === 'PRIORITY' || field === 'AVAILABLE_AT') && !only('pending')) {
     throw invalidOrder(`${field} needs the filter status: [PENDING].`)
   }
-  if (field === 'COMPLETED_AT' && !only('dlq', 'failed')) throw invalidOrder('COMPLETED_AT needs a filter with the status DLQ, FAILED or both.')
+  if (field === 'COMPLETED_AT' && !only('dlq', 'failed'))
+    throw invalidOrder('COMPLETED_AT needs a filter with the status DLQ, FAILED or both.')
 }
 
 function invalidOrder(message: string): ApiError {
@@ -78,11 +85,30 @@ async function nameLivingJobs(db: Queryable, match: JobMatchParams): Promise<Job
   const [, statuses, , ids] = match
   if (ids !== null || statuses === null || statuses.includes('done')) return match
   const found = await findLivingJobs(db, ...match, mostSorted + 1)
-  return found.length > mostSorted ? match : (match.with(3, found.map(({ id }) => id)) as JobMatchParams)
+  return found.length > mostSorted
+    ? match
+    : (match.with(
+        3,
+        found.map(({ id }) => id),
+      ) as JobMatchParams)
+}
+
+/** Of few tenants each one's births have an index of their own; the journal as a whole is full of other rows. */
+async function nameTenants(db: Queryable, match: JobMatchParams): Promise<JobMatchParams> {
+  const [tenantIds, , , ids] = match
+  if (tenantIds !== null || ids !== null) return match
+  const all = await listTenantIds(db, mostTenantWays + 1)
+  return all.length > mostTenantWays
+    ? match
+    : (match.with(
+        0,
+        all.map(({ id }) => id),
+      ) as JobMatchParams)
 }
 
 async function count(match: JobMatchParams, atMost: number, context: RequestContext): Promise<Count> {
-  if (atMost < 1 || atMost > mostCounted) throw new ApiError('BAD_USER_INPUT', '`atMost` lies between 1 and 100,000.', { reason: 'INVALID' })
+  if (atMost < 1 || atMost > mostCounted)
+    throw new ApiError('BAD_USER_INPUT', '`atMost` lies between 1 and 100,000.', { reason: 'INVALID' })
   const [row] = await boundedRead(context.deps.pools.api, (db) => counterOf(match)(db, ...match, atMost + 1))
   const found = row?.count ?? 0
   return found > atMost ? { count: atMost, precision: 'AT_LEAST' } : { count: found, precision: 'EXACT' }
@@ -92,5 +118,5 @@ function counterOf(match: JobMatchParams) {
   const statuses = match[1]
   if (statuses?.every((status) => status === 'pending')) return countQueuedJobs
   if (statuses?.every((status) => status === 'dlq' || status === 'failed')) return countDeadJobs
-  return byTenant(match) ? countMatchingJobs : countAllMatchingJobs
+  return byTenant(match) ? countJobsOfTenants : countAllJobs
 }

@@ -14,7 +14,7 @@ interface TenantsInput {
 
 const order = 'tenants'
 
-/** The caller's tenants, by key. */
+/** The caller's tenants, by name. */
 export async function listTenants(input: TenantsInput, context: RequestContext): Promise<Page<TenantRow>> {
   return pageOfTenants(input, context, [['READ_JOBS']])
 }
@@ -24,12 +24,18 @@ export async function listOwnTenants(input: TenantsInput, context: RequestContex
   return pageOfTenants(input, context, [])
 }
 
-async function pageOfTenants(input: TenantsInput, context: RequestContext, scopes: readonly Scope[][]): Promise<Page<TenantRow>> {
+async function pageOfTenants(
+  input: TenantsInput,
+  context: RequestContext,
+  scopes: readonly Scope[][],
+): Promise<Page<TenantRow>> {
   const caller = authorize(context, scopes)
   const plan = planPage(input)
-  const [afterKey = null] = plan.cursor === null ? [] : decodeCursor(order, plan.cursor, /^[a-z0-9_-]{1,63}$/)
+  const [afterName = null, afterKey = null] =
+    plan.cursor === null ? [] : decodeCursor(order, plan.cursor, /^[^\0]{1,400} [a-z0-9_-]{1,63}$/)
   const search = input.search?.trim() || null
-  if (search?.includes('\0')) throw new ApiError('BAD_USER_INPUT', '`search` must not hold a NUL character.', { reason: 'INVALID' })
-  const rows = await read(context.deps.pools.api, tenantPredicate(caller), search, afterKey, plan.size + 1)
-  return pageOf(plan, rows, (tenant) => encodeCursor(order, [tenant.key]))
+  if (search?.includes('\0'))
+    throw new ApiError('BAD_USER_INPUT', '`search` must not hold a NUL character.', { reason: 'INVALID' })
+  const rows = await read(context.deps.pools.api, tenantPredicate(caller), search, afterName, afterKey, plan.size + 1)
+  return pageOf(plan, rows, (tenant) => encodeCursor(order, [tenant.name, tenant.key]))
 }

@@ -1,15 +1,14 @@
 import { inTransaction } from '../db/transaction.ts'
 import type { Topic } from '../events/wakeup.ts'
-import { badText } from '../jobs/payload.ts'
 import { actorOf, tenantPredicate, type Caller } from '../jobs/permissions.ts'
-import { outsideLength, ranges } from '../jobs/ranges.ts'
 import type { AdminMoveParams } from '../sql/admin-move-parts.ts'
 import type { JobRow } from '../sql/job-row.ts'
 import type { Queryable } from '../sql/statement.ts'
 import type { RequestContext } from './context.ts'
 import type { FollowedMove } from './follow-up.ts'
 import { parseJobId } from './node-id.ts'
-import { invalid, type UserError } from './user-error.ts'
+import { badReason } from './reason.ts'
+import type { UserError } from './user-error.ts'
 
 /** The input `JobActionInput`, and the beginning of those of other moves. */
 export interface JobMoveInput {
@@ -35,7 +34,9 @@ interface MoveStep<Row> {
   readonly tells: Topic | null
 }
 
-export type Moved<Row> = { readonly ok: true; readonly row: Row } | { readonly ok: false; readonly errors: readonly UserError[] }
+export type Moved<Row> =
+  | { readonly ok: true; readonly row: Row }
+  | { readonly ok: false; readonly errors: readonly UserError[] }
 
 /** What a mutation on one job answers. */
 export interface JobResult {
@@ -47,18 +48,38 @@ export interface JobResult {
 const mostTries = 20
 
 /** Makes a move, or says why not: the job is not the caller's, has moved on, or is in no status that allows it. */
-export async function moveJob<Row>(move: JobMove<Row>, input: JobMoveInput, context: RequestContext, caller: Caller): Promise<Moved<Row>> {
+export async function moveJob<Row>(
+  move: JobMove<Row>,
+  input: JobMoveInput,
+  context: RequestContext,
+  caller: Caller,
+): Promise<Moved<Row>> {
   const reason = input.reason || null
-  const badReason = reason === null ? null : problemOf(reason)
-  if (badReason !== null) return refused(invalid(['reason'], badReason))
+  const errors = badReason(reason)
+  if (errors.length > 0) return { ok: false, errors }
   const jobId = parseJobId(input.id)
   const expected = input.expectedRevision ?? null
-  const params: AdminMoveParams = [jobId ?? '', tenantPredicate(caller), expected, actorOf(caller.principal), reason, context.requestId]
+  const params: AdminMoveParams = [
+    jobId ?? '',
+    tenantPredicate(caller),
+    expected,
+    actorOf(caller.principal),
+    reason,
+    context.requestId,
+  ]
   for (let tries = 1; ; tries += 1) {
     const job = jobId === null ? null : await context.loaders.jobs.load(jobId)
-    if (job === null) return refused({ type: 'NotFoundError', code: 'NOT_FOUND', message: 'There is no such job among your tenants.', path: ['id'], id: input.id })
+    if (job === null)
+      return refused({
+        type: 'NotFoundError',
+        code: 'NOT_FOUND',
+        message: 'There is no such job among your tenants.',
+        path: ['id'],
+        id: input.id,
+      })
     const step = move.stepFor(job)
-    if (step === null || tries > mostTries || (expected !== null && job.revision !== expected)) return refused(conflict(move.done, job, expected))
+    if (step === null || tries > mostTries || (expected !== null && job.revision !== expected))
+      return refused(conflict(move.done, job, expected))
     const made = await makeStep(step, params, job, context)
     if (made.followUpFailed) return refused(followUpFailed(job))
     if (made.row === undefined) continue
@@ -76,17 +97,26 @@ export function jobResult(moved: Moved<JobRow>): JobResult {
 type Made<Row> = { readonly row: Row | undefined; readonly followUpFailed: boolean }
 
 /** One statement that commits itself; a transaction only where the kind has rows of its own that follow. */
-async function makeStep<Row>(step: MoveStep<Row>, params: AdminMoveParams, job: JobRow, { deps }: RequestContext): Promise<Made<Row>> {
+async function makeStep<Row>(
+  step: MoveStep<Row>,
+  params: AdminMoveParams,
+  job: JobRow,
+  { deps }: RequestContext,
+): Promise<Made<Row>> {
   const { pools, followUps, events } = deps
   const follow = step.follows === null ? undefined : followUps.get(job.kind)
-  if (step.follows === null || follow === undefined) return { row: (await step.run(pools.api, ...params))[0], followUpFailed: false }
+  if (step.follows === null || follow === undefined)
+    return { row: (await step.run(pools.api, ...params))[0], followUpFailed: false }
   const { follows } = step
   let failure: Error | undefined
   try {
     const row = await inTransaction(pools.commit, async (tx) => {
       const [moved] = await step.run(tx, ...params)
       if (moved === undefined) return undefined
-      await follow(tx, job, { move: follows, error: follows === 'stop' || follows === 'cancel' ? params[4] : job.lastError }).catch((error: Error) => {
+      await follow(tx, job, {
+        move: follows,
+        error: follows === 'stop' || follows === 'cancel' ? params[4] : job.lastError,
+      }).catch((error: Error) => {
         failure = error
         throw error
       })
@@ -100,11 +130,6 @@ async function makeStep<Row>(step: MoveStep<Row>, params: AdminMoveParams, job: 
   }
 }
 
-function problemOf(reason: string): string | null {
-  const unstorable = badText(reason)
-  return outsideLength('reason', reason, ranges.reason) ?? (unstorable === null ? null : `reason ${unstorable}`)
-}
-
 function conflict(done: string, job: JobRow, expected: number | null): UserError {
   const status = job.status.toUpperCase()
   const asked = job.status === 'running' && job.stopCause !== null
@@ -114,7 +139,13 @@ function conflict(done: string, job: JobRow, expected: number | null): UserError
       : asked
         ? `The job was asked to end before (${job.stopCause}); it cannot be ${done} while it ends.`
         : `The job is ${status}; from there it cannot be ${done}.`
-  return { type: 'ConflictError', code: 'CONFLICT', message, path: expected !== null && job.revision !== expected ? ['expectedRevision'] : ['id'], job }
+  return {
+    type: 'ConflictError',
+    code: 'CONFLICT',
+    message,
+    path: expected !== null && job.revision !== expected ? ['expectedRevision'] : ['id'],
+    job,
+  }
 }
 
 function followUpFailed(job: JobRow): UserError {

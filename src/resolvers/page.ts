@@ -33,7 +33,9 @@ export function planPage({ first, after, last, before }: PageArgs): PagePlan {
   const size = last ?? first ?? standardSize
   const outside = outsideRange(last == null ? '`first`' : '`last`', size, ranges.pageSize)
   if (outside !== null) throw badPage(outside)
-  return last == null ? { size, backward: false, cursor: after ?? null } : { size, backward: true, cursor: before ?? null }
+  return last == null
+    ? { size, backward: false, cursor: after ?? null }
+    : { size, backward: true, cursor: before ?? null }
 }
 
 /** Makes a page of rows that were read in the plan's direction, with one more than its size if there is one. */
@@ -60,7 +62,9 @@ export function decodeCursor(order: string, cursor: string, pattern: RegExp): st
   } catch {
     // No JSON: no cursor of ours.
   }
-  throw badPage('This cursor does not belong to this list in this order. Take `endCursor` or `startCursor` of the page before.')
+  throw badPage(
+    'This cursor does not belong to this list in this order. Take `endCursor` or `startCursor` of the page before.',
+  )
 }
 
 function badPage(message: string): ApiError {

@@ -6,6 +6,7 @@ import type { RequestContext } from './context.ts'
 import type { EnqueueJobInput } from './enqueue-input.ts'
 import type { EnqueueOrder } from './enqueue-order.ts'
 import { findPayloadProblems, type PayloadVerdict } from './find-payload-problems.ts'
+import { outsideSchedule } from './schedule.ts'
 import { typedPayload } from './typed-payload.ts'
 import { invalid, type UserError } from './user-error.ts'
 
@@ -69,25 +70,20 @@ function rangeErrors(input: EnqueueJobInput, path: readonly string[]): UserError
     report([field], outsideLength(field, value, limit) ?? unstorable(field, value))
   }
   if (input.priority != null) report(['priority'], outsideRange('priority', input.priority, ranges.priority))
-  if (input.maxAttempts != null) report(['maxAttempts'], outsideRange('maxAttempts', input.maxAttempts, ranges.maxAttempts))
+  if (input.maxAttempts != null)
+    report(['maxAttempts'], outsideRange('maxAttempts', input.maxAttempts, ranges.maxAttempts))
   text('idempotencyKey', input.idempotencyKey, ranges.idempotencyKey)
   text('correlationId', input.correlationId, ranges.correlationId)
-  if (input.tags != null && input.tags.length > ranges.tags.max) report(['tags'], `At most ${ranges.tags.max} tags are allowed.`)
-  input.tags?.forEach((tag, i) => report(['tags', String(i)], outsideLength('A tag', tag, ranges.tags) ?? unstorable('A tag', tag)))
-  report(['schedule'], outsideSchedule(input))
+  if (input.tags != null && input.tags.length > ranges.tags.max)
+    report(['tags'], `At most ${ranges.tags.max} tags are allowed.`)
+  input.tags?.forEach((tag, i) =>
+    report(['tags', String(i)], outsideLength('A tag', tag, ranges.tags) ?? unstorable('A tag', tag)),
+  )
+  report(['schedule'], outsideSchedule(input.schedule))
   return found
 }
 
 function unstorable(what: string, value: string): string | null {
   const problem = badText(value)
   return problem === null ? null : `${what} ${problem}`
-}
-
-function outsideSchedule({ schedule }: EnqueueJobInput): string | null {
-  const { max } = ranges.scheduleMs
-  const tooFar = 'A job may be scheduled at most 366 days ahead.'
-  if (schedule?.after != null && schedule.after > max) return tooFar
-  if (schedule?.at == null) return null
-  if (schedule.at.getTime() < ranges.instant.min) return 'A job may be scheduled from 1970 to 366 days ahead.'
-  return schedule.at.getTime() > Date.now() + max ? tooFar : null
 }

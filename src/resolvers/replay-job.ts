@@ -21,6 +21,8 @@ export async function replayJob(input: ReplayJobInput, context: RequestContext):
   const caller = authorize(context, [['MANAGE_METADATA']])
   const outside = outsideSchedule(input.schedule)
   if (outside !== null) return failed([invalid(['schedule'], outside)])
+  const closed = await closedTenant(input.id, context)
+  if (closed !== null) return failed([closed])
   const corrected = await correctedPayload(input, context)
   if (corrected.errors.length > 0) return failed(corrected.errors)
   const { at = null, after = null } = input.schedule ?? {}
@@ -30,7 +32,11 @@ export async function replayJob(input: ReplayJobInput, context: RequestContext):
         done: 'replayed',
         stepFor: ({ status }) =>
           status === 'dlq' || status === 'failed'
-            ? { run: (db, ...params) => replay(db, ...params, corrected.text, at, after), follows: 'replay', tells: 'work' }
+            ? {
+                run: (db, ...params) => replay(db, ...params, corrected.text, at, after),
+                follows: 'replay',
+                tells: 'work',
+              }
             : null,
       },
       input,
@@ -40,7 +46,24 @@ export async function replayJob(input: ReplayJobInput, context: RequestContext):
     return jobResult(moved)
   } catch (error) {
     if (corrected.text === null || databaseFault(error) !== 'data') throw error
-    return failed([invalid(['payloadText'], 'The database refuses this payload: a value has a form that it cannot store.')])
+    return failed([
+      invalid(['payloadText'], 'The database refuses this payload: a value has a form that it cannot store.'),
+    ])
+  }
+}
+
+/** Null: the job's tenant is open, or there is no such job. */
+async function closedTenant(id: string, { loaders }: RequestContext): Promise<UserError | null> {
+  const jobId = parseJobId(id)
+  const job = jobId === null ? null : await loaders.jobs.load(jobId)
+  const tenant = job === null ? null : await loaders.tenants.load(job.tenantId)
+  if (job === null || tenant?.status !== 'closed') return null
+  return {
+    type: 'ConflictError',
+    code: 'CONFLICT',
+    message: 'The tenant of this job is closed: nothing of it is run. Open it first.',
+    path: ['id'],
+    job,
   }
 }
 
@@ -50,18 +73,29 @@ interface Corrected {
   readonly errors: readonly UserError[]
 }
 
-async function correctedPayload({ id, payload, payloadText }: ReplayJobInput, context: RequestContext): Promise<Corrected> {
+async function correctedPayload(
+  { id, payload, payloadText }: ReplayJobInput,
+  context: RequestContext,
+): Promise<Corrected> {
   if (payload == null && payloadText == null) return { text: null, errors: [] }
-  if (payload != null && payloadText != null) return wrong(invalid(['payloadText'], 'Give `payload` or `payloadText`, not both.'))
+  if (payload != null && payloadText != null)
+    return wrong(invalid(['payloadText'], 'Give `payload` or `payloadText`, not both.'))
   if (payloadText == null) return checked(id, payload, null, ['payload'], context)
-  if (Buffer.byteLength(payloadText) > ranges.payloadBytes.max) return wrong(invalid(['payloadText'], 'At most 65,536 bytes (64 KiB) are allowed.'))
+  if (Buffer.byteLength(payloadText) > ranges.payloadBytes.max)
+    return wrong(invalid(['payloadText'], 'At most 65,536 bytes (64 KiB) are allowed.'))
   const parsed = parse(payloadText)
   if (!parsed.ok) return wrong(invalid(['payloadText'], 'This is no JSON.'))
   return checked(id, parsed.value, payloadText, ['payloadText'], context)
 }
 
 /** The payload as the kind of the job wants it; of a job that is not there nothing is said here. */
-async function checked(id: string, payload: unknown, text: string | null, path: readonly string[], context: RequestContext): Promise<Corrected> {
+async function checked(
+  id: string,
+  payload: unknown,
+  text: string | null,
+  path: readonly string[],
+  context: RequestContext,
+): Promise<Corrected> {
   const encoded = encodePayload(payload)
   if (!encoded.ok) return wrong(problem(path, encoded.problem))
   const jobId = parseJobId(id)

@@ -17,7 +17,10 @@ export async function reprioritizeJob(input: ReprioritizeJobInput, context: Requ
   const moved = await moveJob(
     {
       done: 'reprioritised',
-      stepFor: ({ status }) => (status === 'pending' ? { run: (db, ...params) => reprioritize(db, ...params, priority), follows: null, tells: 'work' } : null),
+      stepFor: ({ status }) =>
+        status === 'pending'
+          ? { run: (db, ...params) => reprioritize(db, ...params, priority), follows: null, tells: 'work' }
+          : null,
     },
     input,
     context,

@@ -17,7 +17,10 @@ export async function rescheduleJob(input: RescheduleJobInput, context: RequestC
   const moved = await moveJob(
     {
       done: 'rescheduled',
-      stepFor: ({ status }) => (status === 'pending' ? { run: (db, ...params) => reschedule(db, ...params, at, after), follows: null, tells: 'work' } : null),
+      stepFor: ({ status }) =>
+        status === 'pending'
+          ? { run: (db, ...params) => reschedule(db, ...params, at, after), follows: null, tells: 'work' }
+          : null,
     },
     input,
     context,

@@ -1,7 +1,13 @@
 // What the use cases answer with, for those who show it.
+export type { AuditRow } from '../sql/audit-row.ts'
+export type { EmailLogRow } from '../sql/email-log-row.ts'
+export type { EmailTemplateRow } from '../sql/email-template-row.ts'
 export type { JobRow } from '../sql/job-row.ts'
+export type { PauseRow } from '../sql/pause-row.ts'
+export type { ConcurrencyLimitRow } from '../sql/read-concurrency-limits.ts'
 export type { InstanceRow } from '../sql/read-instances.ts'
 export type { RegisteredKind } from '../sql/read-kinds.ts'
+export type { SuppressionRow } from '../sql/suppression-row.ts'
 export type { TenantRow } from '../sql/read-tenants.ts'
 export type { WorkerRow } from '../sql/read-workers.ts'
 export type { JobUpdate, JobUpdateBatch } from '../events/job-update.ts'

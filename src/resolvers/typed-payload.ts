@@ -11,8 +11,14 @@ interface EmailAddressInput {
 
 interface EmailSendInput {
   readonly to: EmailAddressInput
-  readonly template?: { readonly key: string; readonly locale?: string | null | undefined; readonly variables?: unknown } | null | undefined
-  readonly content?: { readonly subject: string; readonly text: string; readonly html?: string | null | undefined } | null | undefined
+  readonly template?:
+    | { readonly key: string; readonly locale?: string | null | undefined; readonly variables?: unknown }
+    | null
+    | undefined
+  readonly content?:
+    | { readonly subject: string; readonly text: string; readonly html?: string | null | undefined }
+    | null
+    | undefined
   readonly from?: string | null | undefined
   readonly replyTo?: EmailAddressInput | null | undefined
   readonly headers?: unknown
@@ -30,7 +36,8 @@ export interface TypedPayload {
 
 /** The stored payload is the typed input in snake_case: what SQL callers and `custom` write themselves. A null is a field left out. */
 export function typedPayload(job: JobInput): TypedPayload {
-  if (job.emailSend != null) return { kind: 'email_send', payload: emailSendPayload(job.emailSend), path: ['job', 'emailSend'] }
+  if (job.emailSend != null)
+    return { kind: 'email_send', payload: emailSendPayload(job.emailSend), path: ['job', 'emailSend'] }
   const { kind, payload } = job.custom!
   return { kind, payload, path: ['job', 'custom', 'payload'] }
 }

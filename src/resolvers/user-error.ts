@@ -13,7 +13,13 @@ export type UserError =
       /** The broken JSON Schema keyword. */
       readonly keyword: string | null
     }
-  | { readonly type: 'NotFoundError'; readonly code: 'NOT_FOUND'; readonly message: string; readonly path: readonly string[]; readonly id: string }
+  | {
+      readonly type: 'NotFoundError'
+      readonly code: 'NOT_FOUND'
+      readonly message: string
+      readonly path: readonly string[]
+      readonly id: string
+    }
   | {
       readonly type: 'ConflictError'
       readonly code: 'CONFLICT' | 'IDEMPOTENCY_MISMATCH'
@@ -36,5 +42,12 @@ export function invalid(
   message: string,
   place: { readonly pointer?: string; readonly keyword?: string | null } = {},
 ): UserError {
-  return { type: 'ValidationError', code: 'INVALID', message, path, pointer: place.pointer ?? null, keyword: place.keyword ?? null }
+  return {
+    type: 'ValidationError',
+    code: 'INVALID',
+    message,
+    path,
+    pointer: place.pointer ?? null,
+    keyword: place.keyword ?? null,
+  }
 }

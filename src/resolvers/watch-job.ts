@@ -17,7 +17,10 @@ interface WatchJobInput {
 const longestProgressMs = 60_000
 
 /** One job: its present state, then every transition and its progress. Throws NOT_FOUND or BAD_USER_INPUT before the first message. */
-export async function watchJob(input: WatchJobInput, context: RequestContext): Promise<AsyncIterableIterator<JobUpdate>> {
+export async function watchJob(
+  input: WatchJobInput,
+  context: RequestContext,
+): Promise<AsyncIterableIterator<JobUpdate>> {
   const caller = authorize(context, [['READ_JOBS']])
   const jobId = parseJobId(input.id)
   if (jobId === null) throw new ApiError('NOT_FOUND', 'There is no such job among your tenants.')
@@ -30,5 +33,6 @@ export async function watchJob(input: WatchJobInput, context: RequestContext): P
       progressEveryMs: progressEvery === 0 || progressEvery > longestProgressMs ? null : progressEvery,
       sees: (tenantId) => mayActFor(caller, tenantId),
     }),
+    { speaksAtOnce: input.after == null },
   )
 }

@@ -17,12 +17,18 @@ interface WatchJobsInput {
 const longestWindowMs = 5_000
 
 /** Transitions of all jobs that match, before or after, in batches. Throws BAD_USER_INPUT before the first of them. */
-export async function watchJobs(input: WatchJobsInput, context: RequestContext): Promise<AsyncIterableIterator<JobUpdateBatch>> {
+export async function watchJobs(
+  input: WatchJobsInput,
+  context: RequestContext,
+): Promise<AsyncIterableIterator<JobUpdateBatch>> {
   const caller = authorize(context, [['READ_JOBS']])
   if (input.filter?.payload != null || input.filter?.errorText != null) {
-    throw new ApiError('BAD_USER_INPUT', 'A stream cannot be narrowed down by `payload` or `errorText`.', { reason: 'INVALID' })
+    throw new ApiError('BAD_USER_INPUT', 'A stream cannot be narrowed down by `payload` or `errorText`.', {
+      reason: 'INVALID',
+    })
   }
-  if (input.window > longestWindowMs) throw new ApiError('BAD_USER_INPUT', '`window` lies between PT0S and PT5S.', { reason: 'INVALID' })
+  if (input.window > longestWindowMs)
+    throw new ApiError('BAD_USER_INPUT', '`window` lies between PT0S and PT5S.', { reason: 'INVALID' })
   const { payloadText: _, errorText: __, ...filter } = await narrowJobs(input.filter, caller, context)
   return openStream(
     context.deps.relay.watchJobs({
@@ -33,5 +39,6 @@ export async function watchJobs(input: WatchJobsInput, context: RequestContext):
       progress: input.progress,
       sees: (tenantId) => mayActFor(caller, tenantId),
     }),
+    { speaksAtOnce: false },
   )
 }

@@ -31,4 +31,6 @@ export const builder = new SchemaBuilder<SchemaTypes>({
 
 builder.queryType({ description: 'Everything that can be read.' })
 builder.mutationType({ description: 'Everything that can be changed. Every change is audited with its actor.' })
-builder.subscriptionType({ description: 'Everything that can be watched, over WebSocket (graphql-transport-ws) or Server-Sent Events.' })
+builder.subscriptionType({
+  description: 'Everything that can be watched, over WebSocket (graphql-transport-ws) or Server-Sent Events.',
+})

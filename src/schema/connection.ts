@@ -16,7 +16,10 @@ const PageInfoRef = builder.objectRef<PageInfo>('PageInfo').implement({
   fields: (t) => ({
     hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether there is a next page.' }),
     hasPreviousPage: t.exposeBoolean('hasPreviousPage', { description: 'Whether there is a previous page.' }),
-    startCursor: t.exposeString('startCursor', { nullable: true, description: 'Pass as `before` for the previous page.' }),
+    startCursor: t.exposeString('startCursor', {
+      nullable: true,
+      description: 'Pass as `before` for the previous page.',
+    }),
     endCursor: t.exposeString('endCursor', { nullable: true, description: 'Pass as `after` for the next page.' }),
   }),
 })
@@ -24,18 +27,26 @@ const PageInfoRef = builder.objectRef<PageInfo>('PageInfo').implement({
 /** The two types of a page of something: `<Type>Connection` and `<Type>Edge`. `one` and `many` are its names in descriptions. */
 export function connectionOf<Row, PageOfRows extends Page<Row> = Page<Row>>(
   node: ObjectRef<Types, Row>,
-  { one, many }: { readonly one: string; readonly many: string },
+  {
+    one,
+    many,
+    sort = '',
+  }: {
+    readonly one: string
+    readonly many: string
+    /** `audit `, for sentences where the name alone says too little. */ readonly sort?: string
+  },
 ) {
-  const article = /^[aeiou]/.test(one) ? 'An' : 'A'
+  const article = /^[aeiou]/.test(sort + one) ? 'An' : 'A'
   const edge = builder.objectRef<Page<Row>['edges'][number]>(`${node.name}Edge`).implement({
-    description: `${article} ${one} in a page.`,
+    description: `${article} ${sort}${one} in a page.`,
     fields: (t) => ({
       cursor: t.string({ description: `Cursor of this ${one}.`, resolve: (each) => each.cursor }),
       node: t.field({ type: node, description: `The ${one}.`, resolve: (each) => each.node as never }),
     }),
   })
   return builder.objectRef<PageOfRows>(`${node.name}Connection`).implement({
-    description: `A page of ${many}.`,
+    description: `A page of ${sort}${many}.`,
     fields: (t) => ({
       edges: t.field({
         type: [edge],
@@ -53,5 +64,10 @@ export function connectionOf<Row, PageOfRows extends Page<Row> = Page<Row>>(
 }
 
 function pageInfo({ edges, hasNextPage, hasPreviousPage }: Page<unknown>): PageInfo {
-  return { hasNextPage, hasPreviousPage, startCursor: edges[0]?.cursor ?? null, endCursor: edges.at(-1)?.cursor ?? null }
+  return {
+    hasNextPage,
+    hasPreviousPage,
+    startCursor: edges[0]?.cursor ?? null,
+    endCursor: edges.at(-1)?.cursor ?? null,
+  }
 }

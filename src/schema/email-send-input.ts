@@ -26,8 +26,9 @@ const EmailContentInputRef = builder.inputType('EmailContentInput', {
   }),
 })
 
-const EmailCategoryRef = builder.enumType('EmailCategory', {
-  description: 'What sort of email it is: suppressions can be limited to one, and the rule for an unknown outcome follows it.',
+export const EmailCategoryRef = builder.enumType('EmailCategory', {
+  description:
+    'What sort of email it is: suppressions can be limited to one, and the rule for an unknown outcome follows it.',
   values: {
     TRANSACTIONAL: { value: 'transactional', description: "Asked for by the recipient's own action." },
     NOTIFICATION: { value: 'notification', description: 'Tells the recipient of something.' },
@@ -52,7 +53,12 @@ export const EmailSendInputRef = builder.inputType('EmailSendInput', {
     from: t.string({ description: "Configured sender's key, if not the tenant's default." }),
     replyTo: t.field({ type: EmailAddressInputRef, description: 'Where answers go.' }),
     headers: t.field({ type: 'JSON', description: 'Additional headers; names begin with `X-`.' }),
-    category: t.field({ type: EmailCategoryRef, required: true, defaultValue: 'transactional', description: 'What sort it is.' }),
+    category: t.field({
+      type: EmailCategoryRef,
+      required: true,
+      defaultValue: 'transactional',
+      description: 'What sort it is.',
+    }),
     onUnknown: t.field({ type: UnknownDeliveryRef, description: 'Default: RESEND for TRANSACTIONAL, else HOLD.' }),
   }),
 })

@@ -28,7 +28,9 @@ const IdempotencyConflictRef = builder.enumType('IdempotencyConflict', {
   description: 'What to do if the idempotency key exists.',
   values: {
     IGNORE: { description: 'Leave the old job as it is and return it.' },
-    UPDATE: { description: 'If the old job is still PENDING, give it the new payload, time and priority; else return it.' },
+    UPDATE: {
+      description: 'If the old job is still PENDING, give it the new payload, time and priority; else return it.',
+    },
   } as const,
 })
 
@@ -74,7 +76,11 @@ const EnqueueJobPayloadRef = builder.objectRef<EnqueueResult>('EnqueueJobPayload
   fields: (t) => ({
     job: t.expose('job', { type: JobRef, nullable: true, description: 'The job, new or old.' }),
     outcome: t.expose('outcome', { type: EnqueueOutcomeRef, nullable: true, description: 'What was done.' }),
-    errors: t.field({ type: [UserErrorRef], description: 'What stood in the way.', resolve: ({ errors }) => [...errors] }),
+    errors: t.field({
+      type: [UserErrorRef],
+      description: 'What stood in the way.',
+      resolve: ({ errors }) => [...errors],
+    }),
   }),
 })
 

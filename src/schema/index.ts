@@ -1,4 +1,14 @@
-import { DirectiveLocation, GraphQLDirective, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLBoolean, GraphQLSchema, GraphQLString, isEnumType } from 'graphql'
+import {
+  DirectiveLocation,
+  GraphQLDirective,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLNonNull,
+  GraphQLBoolean,
+  GraphQLSchema,
+  GraphQLString,
+  isEnumType,
+} from 'graphql'
 import { builder } from './builder.ts'
 import './scalars.ts'
 import './enqueue.ts'
@@ -7,6 +17,18 @@ import './job-kind.ts'
 import './job-update.ts'
 import './jobs.ts'
 import './tenant.ts'
+import './audit-log.ts'
+import './concurrency-limit.ts'
+import './dead-letters.ts'
+import './instances.ts'
+import './job-moves.ts'
+import './queue-pause.ts'
+import './rate-limit.ts'
+import './tenant-control.ts'
+import './wait-reason.ts'
+import './email-log.ts'
+import './email-template.ts'
+import './suppression.ts'
 import './viewer.ts'
 
 const description = `Job control on PostgreSQL: enqueue work, watch it live, and bring failed work back.
@@ -17,7 +39,11 @@ Every object with an \`id\` can be refetched through \`node\`. Times are UTC. Du
 /** Builds the GraphQL schema; needs no database. */
 export function buildSchema(): GraphQLSchema {
   const built = builder.toSchema({ sortSchema: false })
-  return new GraphQLSchema({ ...built.toConfig(), description, directives: [...built.getDirectives(), ...directivesOf(built)] })
+  return new GraphQLSchema({
+    ...built.toConfig(),
+    description,
+    directives: [...built.getDirectives(), ...directivesOf(built)],
+  })
 }
 
 function directivesOf(schema: GraphQLSchema): GraphQLDirective[] {
@@ -30,17 +56,23 @@ function directivesOf(schema: GraphQLSchema): GraphQLDirective[] {
       description:
         'The caller must hold every scope of at least one inner list. Callers never see, change or hear of jobs outside their tenants.',
       locations: [DirectiveLocation.FIELD_DEFINITION, DirectiveLocation.OBJECT],
-      args: { scopes: { type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(scope))))) } },
+      args: {
+        scopes: {
+          type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(scope))))),
+        },
+      },
     }),
     new GraphQLDirective({
       name: 'cost',
-      description: 'What one selection of this field adds to the cost of an operation (default: 1 per object, 0 per scalar).',
+      description:
+        'What one selection of this field adds to the cost of an operation (default: 1 per object, 0 per scalar).',
       locations: [DirectiveLocation.FIELD_DEFINITION, DirectiveLocation.ARGUMENT_DEFINITION],
       args: { weight: { type: new GraphQLNonNull(GraphQLString) } },
     }),
     new GraphQLDirective({
       name: 'listSize',
-      description: 'How many items a list field is charged for: the value of a slicing argument, or else the assumed size.',
+      description:
+        'How many items a list field is charged for: the value of a slicing argument, or else the assumed size.',
       locations: [DirectiveLocation.FIELD_DEFINITION],
       args: {
         assumedSize: { type: GraphQLInt },

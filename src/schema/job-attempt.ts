@@ -33,7 +33,12 @@ const JobAttemptRef = builder.objectRef<JobAttempt>('JobAttempt').implement({
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was claimed.' }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
     outcome: t.expose('outcome', { type: AttemptOutcomeRef, description: 'How it ended.' }),
-    error: t.field({ type: JobErrorRef, nullable: true, description: 'Its failure.', resolve: ({ failure }) => failure }),
+    error: t.field({
+      type: JobErrorRef,
+      nullable: true,
+      description: 'Its failure.',
+      resolve: ({ failure }) => failure,
+    }),
     runSeconds: t.exposeFloat('runSeconds', { nullable: true, description: 'Seconds it ran.' }),
     log: t.stringList({
       description: 'Log lines kept for this attempt.',

@@ -14,6 +14,10 @@ export const JobErrorRef = builder.objectRef<JobFailure>('JobError').implement({
     fingerprint: t.exposeString('fingerprint', {
       description: 'Equal for failures of the same cause: numbers, ids and quoted text are ignored.',
     }),
-    at: t.field({ type: 'DateTime', description: 'When it happened.', resolve: (failure, _, context) => failure.at(context) }),
+    at: t.field({
+      type: 'DateTime',
+      description: 'When it happened.',
+      resolve: (failure, _, context) => failure.at(context),
+    }),
   }),
 })

@@ -39,7 +39,11 @@ export const JobEventRef = builder.objectRef<JobEvent>('JobEvent').implement({
     type: t.expose('type', { type: JobEventTypeRef, description: 'What happened.' }),
     at: t.expose('at', { type: 'DateTime', description: 'When.' }),
     fromStatus: t.expose('fromStatus', { type: JobStatusRef, nullable: true, description: 'Status before.' }),
-    toStatus: t.expose('toStatus', { type: JobStatusRef, nullable: true, description: 'Status after. Null once discarded.' }),
+    toStatus: t.expose('toStatus', {
+      type: JobStatusRef,
+      nullable: true,
+      description: 'Status after. Null once discarded.',
+    }),
     attempt: t.exposeInt('attempt', { nullable: true, description: 'Attempt number this belongs to.' }),
     worker: t.field({
       type: WorkerRef,

@@ -1,7 +1,7 @@
 import { builder } from './builder.ts'
 import { JobStatusRef } from './job-status.ts'
 
-const DateTimeRangeInputRef = builder.inputType('DateTimeRangeInput', {
+export const DateTimeRangeInputRef = builder.inputType('DateTimeRangeInput', {
   description: 'A half-open span of time: `from` ≤ t < `to`.',
   fields: (t) => ({
     from: t.field({ type: 'DateTime', description: 'Earliest instant, inclusive.' }),

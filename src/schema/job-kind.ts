@@ -16,12 +16,16 @@ const RetryPolicyRef = builder.objectRef<RegisteredKind>('RetryPolicy').implemen
       type: ['Duration'],
       description: 'The delays as they would come, without jitter.',
       resolve: (kind) =>
-        backoffSchedule(kind.maxAttempts, { baseMs: kind.backoffBaseMs, maxMs: kind.backoffMaxMs, jitter: kind.backoffJitter }),
+        backoffSchedule(kind.maxAttempts, {
+          baseMs: kind.backoffBaseMs,
+          maxMs: kind.backoffMaxMs,
+          jitter: kind.backoffJitter,
+        }),
     }),
   }),
 })
 
-const RateLimitRef = builder.objectRef<{ readonly rps: number; readonly burst: number }>('RateLimit').implement({
+export const RateLimitRef = builder.objectRef<{ readonly rps: number; readonly burst: number }>('RateLimit').implement({
   description: 'A token bucket.',
   fields: (t) => ({
     rps: t.exposeFloat('rps', { description: 'Tokens per second.' }),
@@ -35,10 +39,18 @@ export const JobKindRef = builder.objectRef<RegisteredKind>('JobKind').implement
   fields: (t) => ({
     id: t.id({ description: 'Node id, e.g. `kind_email_send`.', resolve: ({ name }) => `kind_${name}` }),
     name: t.exposeString('name', { description: 'The name as stored, e.g. `email_send`.' }),
-    description: t.string({ nullable: true, description: 'What it does.', resolve: (kind) => kind.description || null }),
+    description: t.string({
+      nullable: true,
+      description: 'What it does.',
+      resolve: (kind) => kind.description || null,
+    }),
     retry: t.field({ type: RetryPolicyRef, description: 'Retry behaviour.', resolve: (kind) => kind }),
     staleAfter: t.expose('staleAfterMs', { type: 'Duration', description: 'A claim older than this is taken back.' }),
-    timeout: t.expose('timeoutMs', { type: 'Duration', nullable: true, description: 'An attempt longer than this is aborted.' }),
+    timeout: t.expose('timeoutMs', {
+      type: 'Duration',
+      nullable: true,
+      description: 'An attempt longer than this is aborted.',
+    }),
     defaultPriority: t.exposeInt('priority', { description: 'Priority unless the enqueuer says otherwise.' }),
     maxConcurrency: t.exposeInt('maxConcurrency', {
       nullable: true,

@@ -17,14 +17,33 @@ export const JobProgressRef = builder.objectRef<StoredProgress>('JobProgress').i
         return part === null || whole === null || whole <= 0 ? null : Math.min(100, Math.max(0, (part / whole) * 100))
       },
     }),
-    current: t.field({ type: 'SafeInt', nullable: true, description: 'Units done.', resolve: ({ done }) => countOf(done) }),
-    total: t.field({ type: 'SafeInt', nullable: true, description: 'Units in all, if known.', resolve: ({ total }) => countOf(total) }),
+    current: t.field({
+      type: 'SafeInt',
+      nullable: true,
+      description: 'Units done.',
+      resolve: ({ done }) => countOf(done),
+    }),
+    total: t.field({
+      type: 'SafeInt',
+      nullable: true,
+      description: 'Units in all, if known.',
+      resolve: ({ total }) => countOf(total),
+    }),
     message: t.string({
       nullable: true,
       description: 'What it is doing.',
       resolve: ({ message }) => (typeof message === 'string' ? message : null),
     }),
-    data: t.field({ type: 'JSON', nullable: true, description: 'Anything else the worker reports.', resolve: ({ data }) => data ?? null }),
-    updatedAt: t.field({ type: 'DateTime', description: 'When it was reported.', resolve: ({ at }) => new Date(at as string | Date) }),
+    data: t.field({
+      type: 'JSON',
+      nullable: true,
+      description: 'Anything else the worker reports.',
+      resolve: ({ data }) => data ?? null,
+    }),
+    updatedAt: t.field({
+      type: 'DateTime',
+      description: 'When it was reported.',
+      resolve: ({ at }) => new Date(at as string | Date),
+    }),
   }),
 })

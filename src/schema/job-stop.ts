@@ -15,8 +15,16 @@ const JobStopCauseRef = builder.enumType('JobStopCause', {
 export const JobStopRef = builder.objectRef<JobRow>('JobStop').implement({
   description: 'A cancel or stop, asked for or done.',
   fields: (t) => ({
-    cause: t.field({ type: JobStopCauseRef, description: 'Cancelled or stopped.', resolve: ({ stopCause }) => stopCause! }),
-    by: t.field({ type: PrincipalRef, description: 'Who asked.', resolve: ({ stopRequestedBy }) => principalOf(stopRequestedBy!) }),
+    cause: t.field({
+      type: JobStopCauseRef,
+      description: 'Cancelled or stopped.',
+      resolve: ({ stopCause }) => stopCause!,
+    }),
+    by: t.field({
+      type: PrincipalRef,
+      description: 'Who asked.',
+      resolve: ({ stopRequestedBy }) => principalOf(stopRequestedBy!),
+    }),
     reason: t.exposeString('stopReason', { nullable: true, description: 'Why.' }),
     requestedAt: t.field({
       type: 'DateTime',

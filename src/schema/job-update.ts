@@ -25,7 +25,9 @@ const JobUpdateRef = builder.objectRef<JobUpdate>('JobUpdate').implement({
     jobId: t.id({ description: "The job's id.", resolve: ({ jobId }) => `job_${jobId}` }),
     job: t.expose('job', { type: JobRef, nullable: true, description: 'The job now. Null once discarded.' }),
     event: t.expose('event', { type: JobEventRef, nullable: true, description: 'The event, for type EVENT.' }),
-    matchesFilter: t.exposeBoolean('matchesFilter', { description: 'False: this change took the job out of the filter.' }),
+    matchesFilter: t.exposeBoolean('matchesFilter', {
+      description: 'False: this change took the job out of the filter.',
+    }),
   }),
 })
 
@@ -33,7 +35,8 @@ const JobUpdateBatchRef = builder.objectRef<JobUpdateBatch>('JobUpdateBatch').im
   description: 'Changes of many jobs, gathered for up to `window`.',
   fields: (t) => ({
     cursor: t.exposeString('cursor', {
-      description: 'Keep the last one; pass it as `after` when you come back. Sent with an empty batch at least every 15 seconds.',
+      description:
+        'Keep the last one; pass it as `after` when you come back. Sent with an empty batch at least every 15 seconds.',
     }),
     updates: t.field({
       type: [JobUpdateRef],
@@ -51,11 +54,14 @@ const JobUpdateBatchRef = builder.objectRef<JobUpdateBatch>('JobUpdateBatch').im
 builder.subscriptionField('job', (t) =>
   t.field({
     type: JobUpdateRef,
-    description: 'One job: its present state at once, then every transition and its progress. Ends when a status of `completeOn` is reached.',
+    description:
+      'One job: its present state at once, then every transition and its progress. Ends when a status of `completeOn` is reached.',
     directives: [{ name: 'requiresScopes', args: { scopes: [['READ_JOBS']] } }],
     args: {
       id: t.arg.id({ required: true, description: 'The job, by node id or bare UUID.' }),
-      after: t.arg.string({ description: 'Resume after this `cursor` or `streamCursor` instead of starting with a SNAPSHOT.' }),
+      after: t.arg.string({
+        description: 'Resume after this `cursor` or `streamCursor` instead of starting with a SNAPSHOT.',
+      }),
       completeOn: t.arg({
         type: [JobStatusRef],
         required: true,
@@ -80,7 +86,10 @@ builder.subscriptionField('jobs', (t) =>
     description: 'Transitions of all jobs that match, before or after the transition, in batches.',
     directives: [{ name: 'requiresScopes', args: { scopes: [['READ_JOBS']] } }],
     args: {
-      filter: t.arg({ type: JobFilterRef, description: 'Narrow down. `payload` and `errorText` are not allowed here.' }),
+      filter: t.arg({
+        type: JobFilterRef,
+        description: 'Narrow down. `payload` and `errorText` are not allowed here.',
+      }),
       after: t.arg.string({ description: 'Resume after this `cursor` or `streamCursor`. Default: from now on.' }),
       window: t.arg({
         type: 'Duration',

@@ -85,7 +85,9 @@ JobRef.implement({
       resolve: ({ resultText }, _, { caller }) =>
         resultText !== null && caller?.scopes.has('READ_PAYLOADS') ? (JSON.parse(resultText) as unknown) : null,
     }),
-    attemptCount: t.exposeInt('attempts', { description: 'How often it was claimed since it was enqueued or last replayed.' }),
+    attemptCount: t.exposeInt('attempts', {
+      description: 'How often it was claimed since it was enqueued or last replayed.',
+    }),
     maxAttempts: t.exposeInt('maxAttempts', { description: 'At this many attempts a failure goes to the DLQ.' }),
     availableAt: t.expose('availableAt', { type: 'DateTime', description: 'Not claimed before this instant.' }),
     nextAttemptAt: t.field({
@@ -95,7 +97,11 @@ JobRef.implement({
       resolve: (job) => (job.status === 'pending' && job.attempts > 0 ? job.availableAt : null),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was enqueued.' }),
-    claimedAt: t.expose('claimedAt', { type: 'DateTime', nullable: true, description: 'When the present claim began.' }),
+    claimedAt: t.expose('claimedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the present claim began.',
+    }),
     claimedBy: t.field({
       type: WorkerRef,
       nullable: true,
@@ -113,7 +119,11 @@ JobRef.implement({
         return new Date(Math.max(job.claimedAt.getTime(), job.heartbeatAt?.getTime() ?? 0) + staleAfterMs)
       },
     }),
-    completedAt: t.expose('completedAt', { type: 'DateTime', nullable: true, description: 'When it reached DONE, DLQ or FAILED.' }),
+    completedAt: t.expose('completedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it reached DONE, DLQ or FAILED.',
+    }),
     lastError: t.field({ type: JobErrorRef, nullable: true, description: 'The last failure.', resolve: lastFailure }),
     progress: t.field({
       type: JobProgressRef,
@@ -163,10 +173,12 @@ JobRef.implement({
       },
     }),
     revision: t.exposeInt('revision', {
-      description: 'Goes up by one with every change that stands in its history: for `expectedRevision` and for dropping stale updates.',
+      description:
+        'Goes up by one with every change that stands in its history: for `expectedRevision` and for dropping stale updates.',
     }),
     streamCursor: t.string({
-      description: 'Position of this read in the event stream: pass as `after` to the `job` subscription and miss nothing.',
+      description:
+        'Position of this read in the event stream: pass as `after` to the `job` subscription and miss nothing.',
       resolve: (job, _, { deps }) => deps.relay.jobCursor(job),
     }),
     allowedActions: t.field({

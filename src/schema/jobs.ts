@@ -24,7 +24,7 @@ const CountRef = builder.objectRef<Count>('Count').implement({
   }),
 })
 
-const JobConnectionRef = connectionOf<JobRow, JobPage>(JobRef, { one: 'job', many: 'jobs' })
+export const JobConnectionRef = connectionOf<JobRow, JobPage>(JobRef, { one: 'job', many: 'jobs' })
 
 builder.objectFields(JobConnectionRef, (t) => ({
   totalCount: t.field({
@@ -35,7 +35,8 @@ builder.objectFields(JobConnectionRef, (t) => ({
     resolve: (page, { atMost }) => page.count(atMost),
   }),
   streamCursor: t.string({
-    description: 'Position of this read in the event stream: pass as `after` to the `jobs` subscription and miss nothing.',
+    description:
+      'Position of this read in the event stream: pass as `after` to the `jobs` subscription and miss nothing.',
     resolve: ({ streamCursor }) => streamCursor!,
   }),
 }))

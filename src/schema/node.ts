@@ -7,7 +7,8 @@ export const NodeRef = builder.interfaceRef<object>('Node').implement({
   description: 'An object that can be refetched by its id.',
   fields: (t) => ({
     id: t.id({
-      description: 'Globally unique and readable: a type prefix and the database key, e.g. `job_0197f3c2-…`. Treat it as opaque.',
+      description:
+        'Globally unique and readable: a type prefix and the database key, e.g. `job_0197f3c2-…`. Treat it as opaque.',
       resolve: (node) => String((node as FoundNode).id),
     }),
   }),
@@ -35,7 +36,8 @@ builder.queryField('nodes', (t) =>
     args: { ids: t.arg.idList({ required: true }) },
     resolve: (_, { ids }, context) => {
       authorize(context, [])
-      if (ids.length > mostNodes) throw new ApiError('BAD_USER_INPUT', 'At most 100 ids are allowed.', { reason: 'INVALID' })
+      if (ids.length > mostNodes)
+        throw new ApiError('BAD_USER_INPUT', 'At most 100 ids are allowed.', { reason: 'INVALID' })
       return Promise.all(ids.map((id) => findNode(id, context)))
     },
   }),

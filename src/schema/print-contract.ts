@@ -1,4 +1,14 @@
-import { Kind, parse, print, printSchema, valueToLiteral, visit, type ConstDirectiveNode, type DirectiveNode, type GraphQLSchema } from 'graphql'
+import {
+  Kind,
+  parse,
+  print,
+  printSchema,
+  valueToLiteral,
+  visit,
+  type ConstDirectiveNode,
+  type DirectiveNode,
+  type GraphQLSchema,
+} from 'graphql'
 
 type AppliedDirectives = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
 
@@ -26,14 +36,20 @@ function appliedDirectives(schema: GraphQLSchema): Map<string, readonly ConstDir
     if (!('getFields' in type)) continue
     for (const field of Object.values(type.getFields())) {
       const directives = (field.extensions['directives'] ?? {}) as AppliedDirectives
-      const nodes = Object.entries(directives).flatMap(([name, uses]) => [uses].flat().map((args) => directiveNode(schema, name, args)))
+      const nodes = Object.entries(directives).flatMap(([name, uses]) =>
+        [uses].flat().map((args) => directiveNode(schema, name, args)),
+      )
       if (nodes.length > 0) found.set(`${type.name}.${field.name}`, nodes)
     }
   }
   return found
 }
 
-function directiveNode(schema: GraphQLSchema, name: string, args: Readonly<Record<string, unknown>>): ConstDirectiveNode {
+function directiveNode(
+  schema: GraphQLSchema,
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+): ConstDirectiveNode {
   const definition = schema.getDirective(name)
   if (definition == null) throw new Error(`The schema does not define the directive @${name}.`)
   const node: DirectiveNode = {

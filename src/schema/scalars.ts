@@ -4,16 +4,17 @@ import { formatDuration } from '../jobs/format-duration.ts'
 import { ranges } from '../jobs/ranges.ts'
 import { builder } from './builder.ts'
 
-const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i
+const instant = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i
 
 builder.scalarType('DateTime', {
   description: 'An instant, RFC 3339 in UTC with milliseconds: `2026-03-01T12:00:00.000Z`.',
   specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
   serialize: (value) => (value as Date).toISOString(),
   parseValue(value) {
-    const time = typeof value === 'string' && instant.test(value) ? Date.parse(value) : Number.NaN
+    const time = typeof value === 'string' ? parseInstant(value) : Number.NaN
     if (Number.isNaN(time)) throw new GraphQLError('An instant looks like 2026-03-01T12:00:00Z.')
-    if (time < ranges.instant.min || time > ranges.instant.max) throw new GraphQLError('An instant lies between 1970 and 2200.')
+    if (time < ranges.instant.min || time > ranges.instant.max)
+      throw new GraphQLError('An instant lies between 1970 and 2200.')
     return new Date(time)
   },
 })
@@ -24,7 +25,10 @@ builder.scalarType('Duration', {
   serialize: (value) => formatDuration(value as number),
   parseValue(value) {
     const ms = typeof value === 'string' ? parseDuration(value) : null
-    if (ms === null) throw new GraphQLError('A duration looks like PT30S, PT15M or P1DT12H, in weeks, days, hours, minutes and seconds.')
+    if (ms === null)
+      throw new GraphQLError(
+        'A duration looks like PT30S, PT15M or P1DT12H, in weeks, days, hours, minutes and seconds.',
+      )
     return ms
   },
 })
@@ -52,6 +56,13 @@ builder.scalarType('SafeInt', {
     return value
   },
 })
+
+/** Date.parse takes the 30th of February for the 2nd of March. */
+function parseInstant(text: string): number {
+  const day = instant.exec(text)?.[1]
+  if (day === undefined || !new Date(day).toJSON()?.startsWith(day)) return Number.NaN
+  return Date.parse(text)
+}
 
 /** Objects are built anew, since `__proto__` is an ordinary name in JSON. */
 function jsonOf(node: ValueNode, variables: Readonly<Record<string, unknown>> | null | undefined): unknown {

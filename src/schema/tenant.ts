@@ -15,7 +15,10 @@ export const TenantRef = builder.objectRef<TenantRow>('Tenant').implement({
     key: t.exposeString('key', { description: 'Its key.' }),
     active: t.boolean({ description: 'Whether its jobs are claimed.', resolve: ({ status }) => status === 'active' }),
     name: t.exposeString('name', { description: 'Display name.' }),
-    weight: t.int({ description: 'Its share in round-robin dispatch. Default 1.', resolve: ({ metadata }) => metadata.weight ?? 1 }),
+    weight: t.int({
+      description: 'Its share in round-robin dispatch. Default 1.',
+      resolve: ({ metadata }) => metadata.weight ?? 1,
+    }),
   }),
 })
 
@@ -53,11 +56,15 @@ const CreateTenantInputRef = builder.inputType('CreateTenantInput', {
   }),
 })
 
-const TenantPayloadRef = builder.objectRef<TenantResult>('TenantPayload').implement({
+export const TenantPayloadRef = builder.objectRef<TenantResult>('TenantPayload').implement({
   description: 'Result of a change to a tenant.',
   fields: (t) => ({
     tenant: t.expose('tenant', { type: TenantRef, nullable: true, description: 'The tenant as it is now.' }),
-    errors: t.field({ type: [UserErrorRef], description: 'What stood in the way.', resolve: ({ errors }) => [...errors] }),
+    errors: t.field({
+      type: [UserErrorRef],
+      description: 'What stood in the way.',
+      resolve: ({ errors }) => [...errors],
+    }),
   }),
 })
 

@@ -5,7 +5,8 @@ import { JobRef } from './job-ref.ts'
 type Of<Type extends UserError['type']> = Extract<UserError, { readonly type: Type }>
 
 const ErrorCodeRef = builder.enumType('ErrorCode', {
-  description: 'Why a mutation did not do what was asked. Authentication, permission, limits and faults are top-level errors instead.',
+  description:
+    'Why a mutation did not do what was asked. Authentication, permission, limits and faults are top-level errors instead.',
   values: {
     INVALID: { description: 'Input breaks a rule.' },
     NOT_FOUND: { description: "No such object among the caller's tenants." },
@@ -32,7 +33,10 @@ builder.objectRef<Of<'ValidationError'>>('ValidationError').implement({
   fields: (t) => ({
     code: t.expose('code', { type: ErrorCodeRef, description: 'Always INVALID.' }),
     pointer: t.exposeString('pointer', { nullable: true, description: 'Where in the payload, as JSON Pointer.' }),
-    keyword: t.exposeString('keyword', { nullable: true, description: 'The broken JSON Schema keyword, e.g. `required`.' }),
+    keyword: t.exposeString('keyword', {
+      nullable: true,
+      description: 'The broken JSON Schema keyword, e.g. `required`.',
+    }),
   }),
 })
 

@@ -3,7 +3,7 @@ import { listJobsInHand } from '../resolvers/list-jobs-in-hand.ts'
 import { listWorkersOf } from '../resolvers/list-workers-of.ts'
 import type { InstanceRow, WorkerRow } from '../resolvers/rows.ts'
 import { findTenants } from '../resolvers/find-tenants.ts'
-import { workerState } from '../resolvers/worker-state.ts'
+import { busySlots, workerState } from '../resolvers/worker-state.ts'
 import { builder } from './builder.ts'
 import { JobKindRef } from './job-kind.ts'
 import { JobRef } from './job-ref.ts'
@@ -21,7 +21,7 @@ const WorkerStateRef = builder.enumType('WorkerState', {
 })
 
 export const WorkerRef = builder.objectRef<WorkerRow>('Worker')
-const InstanceRef = builder.objectRef<InstanceRow>('Instance')
+export const InstanceRef = builder.objectRef<InstanceRow>('Instance')
 
 WorkerRef.implement({
   description: 'One pool of slots in one process: what claims jobs.',
@@ -36,7 +36,7 @@ WorkerRef.implement({
       resolve: ({ instanceId }, _, { loaders }) => (instanceId === null ? null : loaders.instances.load(instanceId)),
     }),
     slots: t.exposeInt('slots', { description: 'How many jobs it can run at once.' }),
-    busy: t.exposeInt('busy', { description: 'How many it runs now.' }),
+    busy: t.int({ description: 'How many it runs now.', resolve: (worker, _, context) => busySlots(worker, context) }),
     currentJobs: t.field({
       type: [JobRef],
       description: 'The jobs in hand; those of foreign tenants are left out.',
@@ -46,8 +46,7 @@ WorkerRef.implement({
     state: t.field({
       type: WorkerStateRef,
       description: 'What it is doing.',
-      resolve: async (worker, _, { loaders }) =>
-        workerState(worker, worker.instanceId === null ? null : await loaders.instances.load(worker.instanceId)),
+      resolve: (worker, _, context) => workerState(worker, context),
     }),
     currentJob: t.field({
       type: JobRef,

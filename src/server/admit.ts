@@ -15,7 +15,7 @@ interface Limit {
 }
 
 /** What one document may hold. */
-export const mostTokens = 2_000
+const mostTokens = 2_000
 const limits: readonly Limit[] = [
   { of: 'depth', most: 10, what: 'levels of fields' },
   { of: 'introspectionDepth', most: 16, what: 'levels of fields in introspection' },

@@ -13,7 +13,7 @@ const serverCodes = new Set(['57P01', '57P02', '57P03', '53300'])
 /** Cannot reach the server, connection closed, no free connection in time. */
 const prismaCodes = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024'])
 /** pg gives these no code. */
-const cutOff = /^(Connection terminated|Client has encountered a connection error|Client was closed)/
+const cutOff = /^(Connection terminated|Query read timeout|Client has encountered a connection error|Client was closed)/
 const notReached =
   /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout|Cannot use a pool after)/
 

@@ -14,7 +14,7 @@ type Database = Parameters<typeof createApiKey>[0]
 export async function ensureDevelopmentToken(dataDir: string, db: Database): Promise<{ token: string; path: string }> {
   const path = join(dataDir, 'admin.token')
   const kept = await readSecret(path)
-  if (kept !== null && (await findApiKey(db, kept)).state === 'valid') return { token: kept, path }
+  if (kept !== null && (await isForEverything(db, kept))) return { token: kept, path }
   const { key } = await createApiKey(db, {
     name: 'development token',
     scopes,
@@ -24,6 +24,12 @@ export async function ensureDevelopmentToken(dataDir: string, db: Database): Pro
   })
   await writeSecret(path, key)
   return { token: key, path }
+}
+
+async function isForEverything(db: Database, token: string): Promise<boolean> {
+  const answer = await findApiKey(db, token)
+  // A token of an older version may lack a scope that came later.
+  return answer.state === 'valid' && scopes.every((scope) => answer.caller.scopes.has(scope))
 }
 
 /** The secret in `<dataDir>/jwt.secret` that tokens of development are signed with; made when it is not there. */

@@ -13,7 +13,8 @@ import { createGraphqlRoute } from './graphql-route.ts'
 import { createMaskError } from './mask-errors.ts'
 import { createOriginOf } from './origins.ts'
 import { createClientAddress } from './request-facts.ts'
-import { createRouter } from './router.ts'
+import { refuseBroken } from './refuse-broken.ts'
+import { createRouter, type Routes } from './router.ts'
 import { createRoutes, type Mailbox } from './routes.ts'
 import { createSocketServer, type SocketLimits } from './websocket.ts'
 import { createYogaServer } from './yoga.ts'
@@ -28,6 +29,8 @@ export interface HttpServerDeps {
   readonly metrics: { readonly contentType: string; scrape(): Promise<string> }
   /** Null: there is none. Never served in production. */
   readonly mailbox: Mailbox | null
+  /** Paths that providers call. */
+  readonly webhooks?: Routes
   readonly log: Logger
   readonly socketLimits?: Partial<SocketLimits>
   /** What still runs so long after stop() was called is cut off. */
@@ -83,6 +86,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       route(request, response)
     },
   )
+  server.on('clientError', refuseBroken)
   server.on('upgrade', (request, socket, head) => {
     if (config.api) sockets.upgrade(request, socket, head)
     else socket.destroy()

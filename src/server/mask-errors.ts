@@ -99,9 +99,9 @@ function withoutValues(error: Error): string {
     return `${variable ?? 'The value'} is not valid${path === undefined ? '' : ` at "${path}"`}: ${withoutValues(inner)}`
   }
   return message
-    .replace(/(\?)?[,;]? found:? [\s\S]*$/i, (_, question: string | undefined) => question ?? '.')
-    .replace(/(cannot represent[^:]*): [\s\S]*$/, '$1.')
     .replace(/Value "[\s\S]*" does not exist in/, 'The value does not exist in')
+    .replace(/(cannot represent[^:]*): [\s\S]*$/, '$1.')
+    .replace(/(\?)?[,;]? found:? [\s\S]*$/i, (_, question: string | undefined) => question ?? '.')
 }
 
 const isCode = (code: unknown): code is Code => typeof code === 'string' && Object.hasOwn(statusOfCode, code)

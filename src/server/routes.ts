@@ -23,6 +23,8 @@ interface RoutesDeps {
   readonly metrics: { readonly contentType: string; scrape(): Promise<string> }
   readonly metricsToken: string | null
   readonly mailbox: Mailbox | null
+  /** What providers call. */
+  readonly webhooks?: Routes | undefined
   readonly addressOf: (request: IncomingMessage) => string
 }
 
@@ -34,6 +36,7 @@ export function createRoutes(deps: RoutesDeps): Routes {
     '/health': { GET: (_, response) => sendJson(response, 200, { status: 'alive' }) },
     '/ready': { GET: (_, response) => sendReadiness(response, deps.health) },
     '/metrics': { GET: (request, response) => sendMetrics(request, response, deps) },
+    ...deps.webhooks,
     ...(deps.development && deps.mailbox !== null && { '/dev/mailbox': mailboxRoute(deps.mailbox) }),
   }
 }

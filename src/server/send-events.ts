@@ -8,6 +8,7 @@ interface EventStream {
 }
 
 const keepAliveMs = 12_000
+const gone = Symbol('gone')
 
 /**
  * Sends results as server-sent events, the next one fetched when the last has left. Ends with `complete`, or when the client
@@ -15,7 +16,7 @@ const keepAliveMs = 12_000
  */
 export async function sendEvents(response: ServerResponse, { status, results }: EventStream): Promise<void> {
   const source = results[Symbol.asyncIterator]()
-  const gone = new Promise<'gone'>((resolve) => response.once('close', () => resolve('gone')))
+  const untilGone = createUntilGone(response)
   response.writeHead(status, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
@@ -26,15 +27,30 @@ export async function sendEvents(response: ServerResponse, { status, results }: 
   const keepAlive = setInterval(() => response.write(':\n\n'), keepAliveMs)
   try {
     for (;;) {
-      const step = response.destroyed ? 'gone' : await Promise.race([source.next(), gone])
-      if (step === 'gone') return
+      const step = await untilGone(source.next())
+      if (step === gone) return
       if (step.done === true) break
       const hasRoom = response.write(`event: next\ndata: ${JSON.stringify(step.value)}\n\n`)
-      if (!hasRoom && !response.destroyed) await Promise.race([once(response, 'drain'), gone])
+      if (!hasRoom) await untilGone(once(response, 'drain'))
     }
     response.end('event: complete\ndata:\n\n')
   } finally {
     clearInterval(keepAlive)
     await source.return?.()
+  }
+}
+
+/**
+ * Waits for something as long as the client is there. Each wait has a promise of its own: one for all,
+ * raced with each event, would hold a reaction for each until the stream ends.
+ */
+function createUntilGone(response: ServerResponse): <Value>(work: Promise<Value>) => Promise<Value | typeof gone> {
+  let leave = (): void => undefined
+  response.once('close', () => leave())
+  return (work) => {
+    const left = Promise.withResolvers<typeof gone>()
+    leave = () => left.resolve(gone)
+    if (response.destroyed) leave()
+    return Promise.race([work, left.promise])
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { getOperationAST, GraphQLError, type ExecutionArgs } from 'graphql'
+import { getOperationAST, GraphQLError, type ExecutionArgs, type FormattedExecutionResult } from 'graphql'
 import { makeServer, type Context, type Server, type SubscribePayload } from 'graphql-ws'
 import type { WebSocket } from 'ws'
 import type { Call } from './call.ts'
@@ -102,8 +102,10 @@ export function createSocketProtocol({ yoga, maskError, limits }: ProtocolDeps):
     execute: (args) => run('execute', args),
     subscribe: (args) => run('subscribe', args),
     onNext(_, _id, _payload, args, result) {
+      if (result.errors === undefined) return undefined
       const { call } = callOf.get(args.contextValue as object)!
-      return JSON.parse(JSON.stringify(maskOutcome(result, maskError, call)))
+      const { errors = [], ...rest } = maskOutcome(result, maskError, call)
+      return { ...(rest as Pick<FormattedExecutionResult, 'data'>), errors: errors.map((error) => error.toJSON()) }
     },
     onError(_, _id, _payload, errors) {
       return errors.map((error) =>

@@ -9,16 +9,17 @@ interface Watched {
   readonly authorization: string
   readonly caller: Caller
   readonly onLoss: (why: CallerLoss) => void
+  /** How often rights are looked at again. */
+  readonly recheckMs?: number
 }
 
-const recheckMs = 30_000
 const longestTimerMs = 2 ** 31 - 1
 
 /**
  * Watches over a caller while a stream lasts: tells when the token expires and, found out every 30 s, when it was revoked
  * or lost a scope or a tenant. Answers a function that ends the watch.
  */
-export function watchCaller({ authenticate, authorization, caller, onLoss }: Watched): () => void {
+export function watchCaller({ authenticate, authorization, caller, onLoss, recheckMs = 30_000 }: Watched): () => void {
   const expiry = caller.expiresAt === null ? undefined : setTimeoutAt(caller.expiresAt, () => onLoss('expired'))
   const recheck = setInterval(() => {
     authenticate(authorization).then(

@@ -39,7 +39,11 @@ export const toFailed = (cause: 'cancelled' | 'stopped'): string => `moved as (
  * A running job stays running, its lease too: its worker hears of the request and ends the run. A request that stands is not
  * made again; only a stop outranks a cancel. The row carries the claim's facts, as the row of each move out of running does.
  */
-export const requestOf = (cause: 'cancelled' | 'stopped', action: string, standing: string): string => `held as materialized (
+export const requestOf = (
+  cause: 'cancelled' | 'stopped',
+  action: string,
+  standing: string,
+): string => `held as materialized (
   select j.id, j.claimed_at, j.available_at
     from mdm.aa_job j
    where j.id = $1::uuid and j.status = 'running' and (${standing})

@@ -9,6 +9,7 @@ import { statement } from './statement.ts'
 export const claimFairByKind = statement<[...ClaimParams, ...FairParams, pairBounds: string], ClaimedRow>(
   'claim_fair_by_kind',
   `-- pending -> running, fairly between tenants, for some kinds; lives on aa_job_by_kind
+-- Rows are compared as (kind, tenant) and ordered as the index is: no other index can serve that, whatever the statistics make the planner think.
 with recursive pair as (
   select k.kind, 0 as arm, $8::uuid as tenant_id, null::int as priority, null::timestamptz as available_at, null::uuid as id, null::tid as tid,
          0 as n, false as usable
@@ -20,19 +21,22 @@ with recursive pair as (
      select * from (
        (select p.arm, j.tenant_id, j.priority, j.available_at, j.id, j.ctid as tid
           from mdm.aa_job j
-         where j.lane = 0 and j.job_kind = p.kind and j.tenant_id > p.tenant_id
-           and j.tenant_id <= case when p.arm = 0 then 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid else $8::uuid end
-         order by j.tenant_id, j.priority, j.available_at, j.id limit 1)
+         where j.lane = 0 and (j.job_kind, j.tenant_id) > (p.kind, p.tenant_id)
+           and (j.job_kind, j.tenant_id) <= (p.kind, case when p.arm = 0 then 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid else $8::uuid end)
+         order by j.job_kind, j.tenant_id, j.priority, j.available_at, j.id limit 1)
        union all
        (select 1, j.tenant_id, j.priority, j.available_at, j.id, j.ctid
           from mdm.aa_job j
-         where p.arm = 0 and j.lane = 0 and j.job_kind = p.kind and j.tenant_id <= $8::uuid
-         order by j.tenant_id, j.priority, j.available_at, j.id limit 1)) x limit 1) h
+         where p.arm = 0 and j.lane = 0 and (j.job_kind, j.tenant_id) >= (p.kind, '00000000-0000-0000-0000-000000000000'::uuid)
+           and (j.job_kind, j.tenant_id) <= (p.kind, $8::uuid)
+         order by j.job_kind, j.tenant_id, j.priority, j.available_at, j.id limit 1)) x limit 1) h
    cross join lateral (
      select not $6::jsonb ? (p.kind || ' ' || h.tenant_id::text) and not $7::jsonb ? h.tenant_id::text
-        and (h.available_at <= now() or exists (
-          select from mdm.aa_job j
-           where j.lane = 0 and j.job_kind = p.kind and j.tenant_id = h.tenant_id and j.available_at <= now())) as usable) u
+        and (h.available_at <= now() or (
+          select true from mdm.aa_job j
+           where j.lane = 0 and (j.job_kind, j.tenant_id) >= (p.kind, h.tenant_id) and (j.job_kind, j.tenant_id) <= (p.kind, h.tenant_id)
+             and j.available_at <= now()
+           order by j.job_kind, j.tenant_id, j.priority, j.available_at, j.id limit 1) is true) as usable) u
    where p.n < $9::int),
 -- A kind that was not walked to its end bounds the rotation: beyond it the order is not known.
 bound as (select arm, tenant_id from pair where n = $9::int and usable order by arm, tenant_id limit 1),
@@ -53,8 +57,9 @@ ranked as (
      union all
      (select j.priority, j.available_at, j.id, j.ctid
         from mdm.aa_job j
-       where (o.depth > 1 or o.available_at > now()) and j.lane = 0 and j.job_kind = o.kind and j.tenant_id = o.tenant_id and j.available_at <= now()
-       order by j.priority, j.available_at, j.id limit least(o.depth, o.tokens))) c),
+       where (o.depth > 1 or o.available_at > now()) and j.lane = 0 and (j.job_kind, j.tenant_id) >= (o.kind, o.tenant_id)
+         and (j.job_kind, j.tenant_id) <= (o.kind, o.tenant_id) and j.available_at <= now()
+       order by j.job_kind, j.tenant_id, j.priority, j.available_at, j.id limit least(o.depth, o.tokens))) c),
 turn as (
   select arm, tenant_id, rn, id, tid, (rn - 1 + case when tenant_id = $12::uuid then $13::int else 0 end) / weight as round
     from ranked where rn + case when tenant_id = $12::uuid then $13::int else 0 end <= depth),

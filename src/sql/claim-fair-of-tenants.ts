@@ -6,6 +6,7 @@ import { statement } from './statement.ts'
 export const claimFairOfTenants = statement<[...ClaimParams, ...FairParams, pairBounds: string, tenants: readonly string[]], ClaimedRow>(
   'claim_fair_of_tenants',
   `-- pending -> running, fairly between some tenants; lives on aa_job_by_kind
+-- Rows are compared as (kind, tenant) and ordered as the index is: no other index can serve that, whatever the statistics make the planner think.
 with rotation as (
   select t.tenant_id, case when t.tenant_id > $8::uuid then 0 else 1 end as arm, coalesce(($11::jsonb ->> t.tenant_id::text)::int, 1) as weight,
          case when t.tenant_id = $12::uuid then $13::int else 0 end as taken
@@ -17,7 +18,10 @@ due as materialized (
    where exists (
      select from unnest($4::text[]) k(kind)
       where not $6::jsonb ? (k.kind || ' ' || r.tenant_id::text)
-        and exists (select from mdm.aa_job j where j.lane = 0 and j.job_kind = k.kind and j.tenant_id = r.tenant_id and j.available_at <= now()))
+        and (select true from mdm.aa_job j
+              where j.lane = 0 and (j.job_kind, j.tenant_id) >= (k.kind, r.tenant_id) and (j.job_kind, j.tenant_id) <= (k.kind, r.tenant_id)
+                and j.available_at <= now()
+              order by j.job_kind, j.tenant_id, j.priority, j.available_at, j.id limit 1))
    order by r.arm, r.tenant_id
    limit $9::int),
 ranked as (
@@ -31,9 +35,9 @@ ranked as (
       cross join lateral (
         select q.priority, q.available_at, q.id, q.ctid as tid
           from mdm.aa_job q
-         where q.lane = 0 and q.job_kind = k.kind and q.tenant_id = d.tenant_id and q.available_at <= now()
-           and not $6::jsonb ? (k.kind || ' ' || d.tenant_id::text)
-         order by q.priority, q.available_at, q.id
+         where q.lane = 0 and (q.job_kind, q.tenant_id) >= (k.kind, d.tenant_id) and (q.job_kind, q.tenant_id) <= (k.kind, d.tenant_id)
+           and q.available_at <= now() and not $6::jsonb ? (k.kind || ' ' || d.tenant_id::text)
+         order by q.job_kind, q.tenant_id, q.priority, q.available_at, q.id
          limit least(d.weight * $10::int, ($14::jsonb ->> (k.kind || ' ' || d.tenant_id::text))::int)) j) c),
 picked as materialized (
   select (t.rn - 1 + t.taken) / t.weight as round, t.arm, t.tenant_id, t.rn, t.id, l.tid

@@ -23,6 +23,7 @@ export type FairParams = [
 export const claimFair = statement<[...ClaimParams, ...FairParams], ClaimedRow>(
   'claim_fair',
   `-- pending -> running, fairly between tenants; lives on aa_job_by_tenant
+-- Ranges in place of equality, and the index's whole order: no other index can serve them, whatever the statistics make the planner think.
 with recursive walk as (
   select 0 as arm, $8::uuid as tenant_id, 0 as n, false as usable
   union all
@@ -31,10 +32,11 @@ with recursive walk as (
    cross join lateral (
      select x.arm, x.tenant_id,
             not $7::jsonb ? x.tenant_id::text
-            and (x.direct or exists (
-              select from mdm.aa_job j
-               where j.lane = 0 and j.tenant_id = x.tenant_id and j.available_at <= now() and j.job_kind = any ($4::text[])
-                 and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text))) as usable
+            and (x.direct or (
+              select true from mdm.aa_job j
+               where j.lane = 0 and j.tenant_id >= x.tenant_id and j.tenant_id <= x.tenant_id and j.available_at <= now()
+                 and j.job_kind = any ($4::text[]) and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text)
+               order by j.tenant_id, j.priority, j.available_at, j.id limit 1) is true) as usable
        from (
          select y.arm, y.tenant_id,
                 y.available_at <= now() and y.job_kind = any ($4::text[]) and not $6::jsonb ? (y.job_kind || ' ' || y.tenant_id::text) as direct
@@ -64,9 +66,9 @@ turn as (
        from (
          select j.id, j.ctid as tid
            from mdm.aa_job j
-          where j.lane = 0 and j.tenant_id = s.tenant_id and j.available_at <= now() and j.job_kind = any ($4::text[])
-            and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text)
-          order by j.priority, j.available_at, j.id
+          where j.lane = 0 and j.tenant_id >= s.tenant_id and j.tenant_id <= s.tenant_id and j.available_at <= now()
+            and j.job_kind = any ($4::text[]) and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text)
+          order by j.tenant_id, j.priority, j.available_at, j.id
           -- More than one round only if the whole rotation was seen.
           limit s.weight * case when s.tenants >= $9::int then 1 else $10::int end - s.taken
             for update skip locked) z) c),

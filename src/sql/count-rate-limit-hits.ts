@@ -1,6 +1,12 @@
 import { statement } from './statement.ts'
 
-export const countRateLimitHits = statement<[tenantIds: readonly string[], kinds: readonly string[]], { tenantId: string; kind: string; perMinute: number }>(
+export interface RateLimitHits {
+  readonly tenantId: string
+  readonly kind: string
+  readonly perMinute: number
+}
+
+export const countRateLimitHits = statement<[tenantIds: readonly string[], kinds: readonly string[]], RateLimitHits>(
   'count_rate_limit_hits',
   `-- reads how often jobs went back for want of a token in the last minute, on the journal's primary key, newest first
 -- At most 20,000 rows: where a minute has more, what they say of their own span stands for the minute.

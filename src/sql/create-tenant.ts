@@ -1,7 +1,10 @@
 import { tenantRowColumns, type TenantRow } from './read-tenants.ts'
 import { statement } from './statement.ts'
 
-export const createTenant = statement<[key: string, name: string, ownLimits: string, actor: string, requestId: string], TenantRow>(
+export const createTenant = statement<
+  [key: string, name: string, ownLimits: string, actor: string, requestId: string],
+  TenantRow
+>(
   'create_tenant',
   `-- makes a tenant with the kinds' default rate limits ($3: of kinds that this process knows, over the registered ones), and its journal row; no row: the key is taken
 with made as (

@@ -1,14 +1,5 @@
+import { emailTemplateRowColumns, type EmailTemplateRow } from './email-template-row.ts'
 import { statement } from './statement.ts'
-
-export interface EmailTemplateRow {
-  readonly key: string
-  readonly locale: string
-  readonly version: number
-  readonly subject: string
-  readonly text: string
-  readonly html: string | null
-  readonly requiredVariables: string[]
-}
 
 export const findEmailTemplate = statement<[tenantId: string, key: string, locale: string | null], EmailTemplateRow>(
   'find_email_template',
@@ -19,7 +10,7 @@ wanted as (
     from tenant, unnest(array[$3, split_part($3, '-', 1), tenant.locale, split_part(tenant.locale, '-', 1), 'en']) with ordinality w(locale, nth)
    where w.locale is not null
    group by 1)
-select t.template_key as key, t.locale, t.version, t.subject, t.text_body as text, t.html_body as html, t.required_vars as "requiredVariables"
+select ${emailTemplateRowColumns}
   from mdm.aa_email_template t join wanted w on w.locale = lower(t.locale)
  where t.template_key = $2 and (t.tenant_id = $1 or t.tenant_id is null)
  order by w.nth, t.tenant_id nulls last, t.version desc

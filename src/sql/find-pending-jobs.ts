@@ -1,6 +1,9 @@
 import { statement } from './statement.ts'
 
-export const findPendingJobs = statement<[tenantId: string, kinds: readonly string[], afterId: string, limit: number], { id: string }>(
+export const findPendingJobs = statement<
+  [tenantId: string, kinds: readonly string[], afterId: string, limit: number],
+  { id: string }
+>(
   'find_pending_jobs',
   `-- reads the ids of a tenant's pending jobs of some kinds, in order of id; due ones on aa_job_by_kind, waiting ones on aa_job_waiting
 select j.id

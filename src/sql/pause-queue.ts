@@ -3,7 +3,14 @@ import { statement } from './statement.ts'
 
 /** Begins a pause of a kind, a tenant or both, or changes the one that stands. */
 export const pauseQueue = statement<
-  [kind: string | null, tenantId: string | null, until: Date | null, reason: string | null, actor: string, requestId: string],
+  [
+    kind: string | null,
+    tenantId: string | null,
+    until: Date | null,
+    reason: string | null,
+    actor: string,
+    requestId: string,
+  ],
   PauseRow
 >(
   'pause_queue',

@@ -62,7 +62,8 @@ union all
 select 'claim', c.id::float8, j.claimed_at, j.id, j.tenant_id, j.job_kind, null, j.claim_revision, null, null, j.runs, w.id, null, null, null
   from claims c
  cross join lateral unnest(c.job_ids) u(job_id)
-  join mdm.aa_job j on j.id = u.job_id and j.status = 'running' and j.lease = c.lease
+  -- One probe of the primary key each: a plan made while the table was small would scan it.
+ cross join lateral (select * from mdm.aa_job j where j.id = u.job_id and j.status = 'running' and j.lease = c.lease offset 0) j
   left join mdm.aa_worker w on w.name = j.claimed_by
  where c.id <> all ($4::bigint[]) and (select count(*) from tail) < $3::int
 union all

@@ -7,7 +7,10 @@ export interface LastFailure {
   readonly detail: string | null
 }
 
-export const readLastFailures = statement<[jobIds: readonly string[], tenantIds: readonly string[] | null], LastFailure>(
+export const readLastFailures = statement<
+  [jobIds: readonly string[], tenantIds: readonly string[] | null],
+  LastFailure
+>(
   'read_last_failures',
   `-- reads when jobs failed last, on aa_audit_log_job
 select j.id as "jobId", f.at, f.detail

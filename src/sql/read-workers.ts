@@ -8,7 +8,6 @@ export interface WorkerRow {
   /** Null once the instance is gone. */
   readonly instanceId: string | null
   readonly slots: number
-  readonly busy: number
   /** Null: all. */
   readonly kinds: readonly string[] | null
   /** Tenant ids or keys; null: all. */
@@ -17,7 +16,7 @@ export interface WorkerRow {
 }
 
 /** The select list that makes a WorkerRow of the alias `w`. */
-export const workerRowColumns = `w.id, w.name, w.instance_id as "instanceId", w.slots, w.busy, w.kinds, w.tenants, w.started_at as "startedAt"`
+export const workerRowColumns = `w.id, w.name, w.instance_id as "instanceId", w.slots, w.kinds, w.tenants, w.started_at as "startedAt"`
 
 export const readWorkers = statement<[ids: readonly string[]], WorkerRow>(
   'read_workers',

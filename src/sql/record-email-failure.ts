@@ -4,8 +4,8 @@ type Params = [
   jobId: string,
   attempts: number,
   status: 'failed' | 'rejected' | 'unknown',
-  /** Whether it is known that the provider does not have the message. */
-  answered: boolean,
+  /** How often the message was handed over by now without an answer that is known. */
+  unanswered: number,
   code: number | null,
   enhanced: string | null,
   response: string | null,
@@ -19,7 +19,7 @@ export const recordEmailFailure = statement<Params, never>(
   `-- what came of an attempt that did not succeed, unless a later run has begun; a refused address goes on the suppression list
 with failed as (
   update mdm.aa_email_log
-     set status = $3, unanswered = case when $4 then 0 else unanswered end, smtp_code = $5, enhanced_code = $6, response = $7, last_error = $8
+     set status = $3, unanswered = $4, smtp_code = $5, enhanced_code = $6, response = $7, last_error = $8
    where job_id = $1 and attempts = $2 and status = 'sending'
   returning id, tenant_id, job_id, to_address),
 suppressed as (

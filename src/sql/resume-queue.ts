@@ -2,7 +2,10 @@ import { pauseRowColumns, type PauseRow } from './pause-row.ts'
 import { statement } from './statement.ts'
 
 /** Ends a pause that is in force; no row: there is none of exactly this kind and tenant. */
-export const resumeQueue = statement<[kind: string | null, tenantId: string | null, actor: string, requestId: string], PauseRow>(
+export const resumeQueue = statement<
+  [kind: string | null, tenantId: string | null, actor: string, requestId: string],
+  PauseRow
+>(
   'resume_queue',
   `-- a pause -> (none); by the unique index aa_queue_pause_one
 with resumed as (

@@ -3,7 +3,13 @@ import { statement } from './statement.ts'
 
 /** Sets a tenant's own limit for a kind, or takes it away. No row: there is no such tenant. */
 export const setRateLimit = statement<
-  [tenantId: string, kind: string, /** JSON of {rps, burst}; null: back to the kind's. */ limit: string | null, actor: string, requestId: string],
+  [
+    tenantId: string,
+    kind: string,
+    /** JSON of {rps, burst}; null: back to the kind's. */ limit: string | null,
+    actor: string,
+    requestId: string,
+  ],
   TenantRow
 >(
   'set_rate_limit',

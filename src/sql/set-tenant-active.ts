@@ -2,7 +2,10 @@ import { tenantRowColumns, type TenantRow } from './read-tenants.ts'
 import { statement } from './statement.ts'
 
 /** Opens or closes a tenant; what it has stays its own. One that is so already is answered without a journal row. No row: there is none. */
-export const setTenantActive = statement<[tenantId: string, active: boolean, actor: string, reason: string | null, requestId: string], TenantRow>(
+export const setTenantActive = statement<
+  [tenantId: string, active: boolean, actor: string, reason: string | null, requestId: string],
+  TenantRow
+>(
   'set_tenant_active',
   `-- active <-> closed; by the primary key
 with before as materialized (

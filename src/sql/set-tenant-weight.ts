@@ -2,7 +2,10 @@ import { tenantRowColumns, type TenantRow } from './read-tenants.ts'
 import { statement } from './statement.ts'
 
 /** Sets a tenant's share in round-robin. No row: there is no such tenant. */
-export const setTenantWeight = statement<[tenantId: string, weight: number, actor: string, requestId: string], TenantRow>(
+export const setTenantWeight = statement<
+  [tenantId: string, weight: number, actor: string, requestId: string],
+  TenantRow
+>(
   'set_tenant_weight',
   `-- changes metadata.weight of a tenant; by the primary key
 with before as materialized (

@@ -2,7 +2,14 @@ import { statement } from './statement.ts'
 
 /** Stops some pending jobs of closed tenants, of one of them or of all; says how many. Kinds whose own rows follow are left to `stop_job`. */
 export const stopTenantJobs = statement<
-  [tenantId: string | null, exceptKinds: readonly string[], limit: number, actor: string, reason: string | null, requestId: string | null],
+  [
+    tenantId: string | null,
+    exceptKinds: readonly string[],
+    limit: number,
+    actor: string,
+    reason: string | null,
+    requestId: string | null,
+  ],
   { stopped: number }
 >(
   'stop_tenant_jobs',
@@ -10,19 +17,20 @@ export const stopTenantJobs = statement<
 with closed as materialized (
   select t.id from mdm.aa_tenant t where t.status = 'closed' and ($1::uuid is null or t.id = $1)),
 held as materialized (
-  (select j.id
-     from closed c
-    cross join lateral (
-      select q.id from mdm.aa_job q
-       where q.lane = 0 and q.tenant_id = c.id and q.job_kind <> all ($2::text[])
-       order by q.tenant_id, q.priority, q.available_at, q.id
-       limit $3::int
-         for update skip locked) j)
+  select due.id
+    from closed c
+   cross join lateral (
+     select q.id from mdm.aa_job q
+      where q.lane = 0 and q.tenant_id = c.id and q.job_kind <> all ($2::text[])
+      order by q.tenant_id, q.priority, q.available_at, q.id
+      limit $3::int
+        for update skip locked) due
   union all
-  (select q.id from mdm.aa_job q
-    where q.lane = 1 and q.tenant_id in (select id from closed) and q.job_kind <> all ($2::text[])
-    limit $3::int
-      for update skip locked)),
+  select waiting.id
+    from (select q.id from mdm.aa_job q
+           where q.lane = 1 and q.tenant_id in (select id from closed) and q.job_kind <> all ($2::text[])
+           limit $3::int
+             for update skip locked) waiting),
 moved as (
   update mdm.aa_job j
      set status = 'failed', deferred = false, completed_at = now(), dead_at = now(), last_error = coalesce($5::text, j.last_error), revision = j.revision + 1,

@@ -11,6 +11,15 @@ export interface ClaimShape {
   readonly pairBounds: Record<string, number>
   /** Milliseconds until something that is left out now may be claimed again; null: nothing is. */
   readonly reopensInMs: number | null
+  /** What stands under a cap over all instances, and so is claimed apart from the rest; null: nothing that is served here. */
+  readonly caps: Caps | null
+}
+
+/** Parts of the queue that stand under a cap. */
+export interface Caps {
+  readonly kinds: Record<string, 1>
+  readonly tenants: Record<string, 1>
+  readonly pairs: Record<string, 1>
 }
 
 /** Pauses, closed tenants, weights and token buckets of this process. */
@@ -22,6 +31,9 @@ export interface ClaimRules {
   readonly weights: () => string
   /** Takes the job's tokens, all or none; else says in how many milliseconds one will be there for it, counting those that wait already. */
   take(kind: string, tenantId: string, queuedBefore: number, now: number): { readonly taken: true } | { readonly taken: false; readonly retryAfterMs: number }
+  /** Whether the end of such a job makes room under a cap. */
+  underCap(kind: string, tenantId: string): boolean
+  readonly hasCaps: () => boolean
   /** Names that the database knows as kinds. */
   knownKinds(): ReadonlySet<string>
 }
@@ -38,6 +50,8 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
   let weightsText = '{}'
   let ownLimits = new Map<string, RateLimit>()
   let pauses: { kind: string | null; tenantId: string | null; endsAt: number | null }[] = []
+  let caps: Caps = { kinds: {}, tenants: {}, pairs: {} }
+  let capped = false
   let share = 1
   let known: ReadonlySet<string> = new Set()
   /** Pairs whose bucket is in use: the only ones that a claim has to mind. */
@@ -72,6 +86,8 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
       )
       const now = performance.now()
       pauses = rules.pauses.map((pause) => ({ ...pause, endsAt: pause.untilMs === null ? null : now + pause.untilMs }))
+      caps = capsOf(rules)
+      capped = Object.values(caps).some((part) => Object.keys(part).length > 0)
       known = new Set(rules.kinds.map((kind) => kind.name))
     },
 
@@ -116,6 +132,7 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
         excludedTenants,
         pairBounds,
         reopensInMs: reopensInMs === Infinity ? null : reopensInMs,
+        caps: capped && concerns(caps, served) ? caps : null,
       }
     },
 
@@ -131,8 +148,25 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
 
     weightOf: (tenantId) => weights.get(tenantId) ?? 1,
     weights: () => weightsText,
+    underCap: (kind, tenantId) => kind in caps.kinds || tenantId in caps.tenants || pairKey(kind, tenantId) in caps.pairs,
+    hasCaps: () => capped,
     knownKinds: () => known,
   }
+}
+
+/** Those that were set, and the kinds' own. */
+function capsOf({ caps, kinds }: ClaimRulesRow): Caps {
+  const all = [...caps, ...kinds.flatMap(({ name, maxConcurrency }) => (maxConcurrency === null ? [] : [{ kind: name, tenantId: null }]))]
+  const marked = (names: readonly (string | null)[]): Record<string, 1> => Object.fromEntries(names.flatMap((name) => (name === null ? [] : [[name, 1]])))
+  return {
+    kinds: marked(all.map(({ kind, tenantId }) => (tenantId === null ? kind : null))),
+    tenants: marked(all.map(({ kind, tenantId }) => (kind === null ? tenantId : null))),
+    pairs: marked(all.map(({ kind, tenantId }) => (kind === null || tenantId === null ? null : `${kind} ${tenantId}`))),
+  }
+}
+
+function concerns({ kinds, tenants, pairs }: Caps, served: readonly string[]): boolean {
+  return served.some((kind) => kind in kinds) || Object.keys(tenants).length > 0 || Object.keys(pairs).length > 0
 }
 
 function validWeight(weight: unknown): weight is number {

@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net'
+import type { Readable } from 'node:stream'
+import { callbackify } from 'node:util'
 import { simpleParser } from 'mailparser'
-import { SMTPServer } from 'smtp-server'
+import { SMTPServer, type SMTPServerSession } from 'smtp-server'
 
 /** A mail as the development mailbox shows it. */
 export interface ReceivedMail {
@@ -36,25 +38,19 @@ export function createDevMailbox(): DevMailbox {
     disableReverseLookup: true,
     closeTimeout: 1_000,
     logger: false,
-    onData(stream, session, done) {
-      const { mailFrom, rcptTo } = session.envelope
-      simpleParser(stream, { maxHtmlLengthToParse: largestMail }).then(
-        ({ subject, text, html, messageId }) => {
-          const mail = {
-            to: rcptTo.map(({ address }) => address).join(', '),
-            from: mailFrom === false ? '' : mailFrom.address,
-            subject: subject ?? '',
-            text: text ?? '',
-            html: html || null,
-            messageId: messageId ?? null,
-            receivedAt: new Date().toISOString(),
-          }
-          mails = [mail, ...mails].slice(0, kept)
-          done()
-        },
-        (error: Error) => done(error),
-      )
-    },
+    onData: callbackify(async (stream: Readable, { envelope: { mailFrom, rcptTo } }: SMTPServerSession) => {
+      const { subject, text, html, messageId } = await simpleParser(stream, { maxHtmlLengthToParse: largestMail })
+      const mail = {
+        to: rcptTo.map(({ address }) => address).join(', '),
+        from: mailFrom === false ? '' : mailFrom.address,
+        subject: subject ?? '',
+        text: text ?? '',
+        html: html || null,
+        messageId: messageId ?? null,
+        receivedAt: new Date().toISOString(),
+      }
+      mails = [mail, ...mails].slice(0, kept)
+    }),
   })
   // A client that goes away in the middle is its own affair.
   server.on('error', () => undefined)

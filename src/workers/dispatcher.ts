@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import { firstRotation, rotate, roundsFor, type Rotation } from '../jobs/fairness.ts'
@@ -8,8 +7,11 @@ import { claimFair } from '../sql/claim-fair.ts'
 import type { ClaimedRow, ClaimParams } from '../sql/claim-parts.ts'
 import { claimPriorityByKind } from '../sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../sql/claim-priority.ts'
-import type { ClaimRules, ClaimShape } from './claim-rules.ts'
+import { createCappedDispatcher } from './capped-dispatcher.ts'
+import type { Caps, ClaimRules, ClaimShape } from './claim-rules.ts'
+import { drawLease } from './draw-lease.ts'
 import { runsOf, type Run } from './run.ts'
+import { createUnheardClaims } from './unheard-claims.ts'
 
 /** What a pool of slots serves, and in which order. */
 export interface PoolSpec {
@@ -25,6 +27,10 @@ export interface PoolSpec {
 export interface Dispatcher {
   /** Claims up to `limit` jobs in the pool's order; tenants in `passedOver` are left out. */
   claim(limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]>
+  /** There may be due jobs, or room under a cap. */
+  wake(): void
+  /** Another instance was just claiming under caps: when to look again, in milliseconds; null: nobody was. */
+  retryInMs(): number | null
 }
 
 interface DispatcherDeps {
@@ -38,12 +44,21 @@ interface DispatcherDeps {
 /** Decides which claim statement runs, and where the rotation over the tenants stands. */
 export function createDispatcher({ spec, pool, worker, instanceId, rules }: DispatcherDeps): Dispatcher {
   let rotation: Rotation = firstRotation
+  const unheard = createUnheardClaims(pool)
+  const capped = createCappedDispatcher({ spec, pool, worker, instanceId, rules, unheard })
+  let cappedFirst = false
 
   const claimRows = (params: ClaimParams, limit: number, shape: ClaimShape): Promise<ClaimedRow[]> => {
     const serves = new Set(shape.kinds)
     // Kind-first where kinds or pairs are left out: foreign jobs in front cost it nothing. Tenant-first else: a third of the price with nine kinds.
-    const byKind = Object.keys(shape.excludedPairs).length > 0 || Object.keys(shape.pairBounds).length > 0 || [...rules.knownKinds()].some((kind) => !serves.has(kind) && !kindsWithOwnSlot.includes(kind))
-    if (spec.dispatch === 'priority') return byKind ? claimPriorityByKind(pool, ...params, spec.tenantIds) : claimPriority(pool, ...params, spec.tenantIds)
+    const byKind =
+      Object.keys(shape.excludedPairs).length > 0 ||
+      Object.keys(shape.pairBounds).length > 0 ||
+      [...rules.knownKinds()].some((kind) => !serves.has(kind) && !kindsWithOwnSlot.includes(kind))
+    if (spec.dispatch === 'priority')
+      return byKind
+        ? claimPriorityByKind(pool, ...params, spec.tenantIds)
+        : claimPriority(pool, ...params, spec.tenantIds)
     const fair = [
       rotation.afterTenant,
       limit,
@@ -52,24 +67,73 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       rotation.cutTenant,
       rotation.cutTaken,
     ] as const
-    if (spec.tenantIds !== null) return claimFairOfTenants(pool, ...params, ...fair, JSON.stringify(shape.pairBounds), spec.tenantIds)
-    return byKind ? claimFairByKind(pool, ...params, ...fair, JSON.stringify(shape.pairBounds)) : claimFair(pool, ...params, ...fair)
+    if (spec.tenantIds !== null)
+      return claimFairOfTenants(pool, ...params, ...fair, JSON.stringify(shape.pairBounds), spec.tenantIds)
+    return byKind
+      ? claimFairByKind(pool, ...params, ...fair, JSON.stringify(shape.pairBounds))
+      : claimFair(pool, ...params, ...fair)
+  }
+
+  const claimUncapped = async (limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]> => {
+    if (limit <= 0 || shape.kinds.length === 0) return []
+    const lease = drawLease()
+    const excluded =
+      passedOver.length === 0
+        ? shape.excludedTenants
+        : { ...shape.excludedTenants, ...Object.fromEntries(passedOver.map((id) => [id, 1])) }
+    const params: ClaimParams = [
+      worker,
+      instanceId(),
+      lease,
+      shape.kinds,
+      limit,
+      JSON.stringify(shape.excludedPairs),
+      JSON.stringify(excluded),
+    ]
+    const rows = await unheard.hear(lease, claimRows(params, limit, shape))
+    if (spec.dispatch === 'fair')
+      rotation = rotate(
+        rotation,
+        rows.map((row) => row[1]),
+        limit,
+        rules.weightOf,
+      )
+    return runsOf(rows, lease, performance.now())
   }
 
   return {
     async claim(limit, shape, passedOver) {
-      if (shape.kinds.length === 0) return []
-      const lease = drawLease()
-      const excluded = passedOver.length === 0 ? shape.excludedTenants : { ...shape.excludedTenants, ...Object.fromEntries(passedOver.map((id) => [id, 1])) }
-      const params: ClaimParams = [worker, instanceId(), lease, shape.kinds, limit, JSON.stringify(shape.excludedPairs), JSON.stringify(excluded)]
-      const rows = await claimRows(params, limit, shape)
-      if (spec.dispatch === 'fair') rotation = rotate(rotation, rows.map((row) => row[1]), limit, rules.weightOf)
-      return runsOf(rows, lease, performance.now())
+      const found = await unheard.find()
+      if (found.length > 0) return found
+      if (shape.caps === null) return claimUncapped(limit, shape, passedOver)
+      // Each goes first every other time, so that neither waits for the other's backlog.
+      cappedFirst = !cappedFirst
+      const uncapped = withoutCapped(shape, shape.caps)
+      const claims = [
+        (left: number) => capped.claim(left, shape, passedOver),
+        (left: number) => claimUncapped(left, uncapped, passedOver),
+      ]
+      const [one, other] = cappedFirst ? claims : claims.toReversed()
+      const first = await one!(limit)
+      try {
+        return [...first, ...(await other!(limit - first.length))]
+      } catch (error) {
+        // What is claimed already is run; the next claim meets the fault again.
+        if (first.length === 0) throw error
+        return first
+      }
     },
+    wake: capped.wake,
+    retryInMs: capped.retryInMs,
   }
 }
 
-/** 63 random bits. Never derived from the row: a claim that was not flushed when the server died can be made again with the same revision. */
-function drawLease(): string {
-  return (randomBytes(8).readBigUInt64BE() >> 1n).toString()
+/** What stands under a cap is claimed apart. */
+function withoutCapped(shape: ClaimShape, { kinds, tenants, pairs }: Caps): ClaimShape {
+  return {
+    ...shape,
+    kinds: shape.kinds.filter((kind) => !(kind in kinds)),
+    excludedPairs: { ...shape.excludedPairs, ...pairs },
+    excludedTenants: { ...shape.excludedTenants, ...tenants },
+  }
 }

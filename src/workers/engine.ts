@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
 import type { Pools } from '../db/pool.ts'
 import type { Wakeup } from '../events/wakeup.ts'
-import type { Events } from '../jobs/event.ts'
+import type { Event, Events } from '../jobs/event.ts'
 import { kindsWithOwnSlot, type JobKind } from '../jobs/kinds.ts'
 import { countLivingInstances } from '../sql/count-living-instances.ts'
 import { readClaimRules } from '../sql/read-claim-rules.ts'
 import { registerWorker } from '../sql/register-worker.ts'
-import { createClaimRules } from './claim-rules.ts'
+import { createClaimRules, type ClaimRules } from './claim-rules.ts'
 import { createCompleter } from './completer.ts'
 import type { PoolSpec } from './dispatcher.ts'
 import { createExecutor, type RunnableKind } from './executor.ts'
@@ -52,6 +52,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const workers: WorkerPool[] = []
   const leave: (() => void)[] = []
   let rulesTimer: NodeJS.Timeout | undefined
+  let stopTellingRoom = (): void => undefined
 
   const scheduler = createScheduler({
     pool: pools.commit,
@@ -78,7 +79,9 @@ export function createEngine(deps: EngineDeps): Engine {
 
   const openPool = async (spec: PoolSpec): Promise<WorkerPool> => {
     const name = `${instance.host}/${process.pid}/${randomUUID()}`
-    const [row] = await registerWorker(pools.commit, instance.id(), name, spec.name, spec.slots, spec.kinds, spec.tenantIds, spec.dispatch)
+    // By name, also where the pool is not limited: whoever asks why a job waits cannot know which handlers this process has.
+    const served = [...kinds.keys()].filter((kind) => (spec.kinds === null ? !kindsWithOwnSlot.includes(kind) : spec.kinds.includes(kind)))
+    const [row] = await registerWorker(pools.commit, instance.id(), name, spec.name, spec.slots, served, spec.tenantIds, spec.dispatch)
     const worker = { id: row!.id, name }
     const completer = createCompleter({
       pool: pools.settle,
@@ -130,6 +133,9 @@ export function createEngine(deps: EngineDeps): Engine {
         }),
         wakeup.on('control', () => void readRules()),
       )
+      stopTellingRoom = events.on((event) => {
+        if (rules.hasCaps() && makesRoom(event, rules)) wakeup.signal('work')
+      })
       rulesTimer = setInterval(() => void readRules(), readRulesEveryMs)
       if (workers.length > 0) {
         promoter.start()
@@ -141,6 +147,8 @@ export function createEngine(deps: EngineDeps): Engine {
       for (const off of leave.splice(0)) off()
       clearInterval(rulesTimer)
       await Promise.all([scheduler.stop(), promoter.stop(), ...workers.map((worker) => worker.stop(graceMs))])
+      // After the last ends: they make room for other instances.
+      stopTellingRoom()
     },
     dropAll() {
       for (const worker of workers) worker.dropAll()
@@ -151,4 +159,11 @@ export function createEngine(deps: EngineDeps): Engine {
         .filter((_, index) => workers[index]?.facts().stuck)
         .map((spec) => `Every slot of the pool ${spec.name} holds a handler that ignores its abort. Restart the instance, and mend the handler.`),
   }
+}
+
+/** A job under a cap has ended: who waits for its room, here or in another instance, may look. */
+function makesRoom(event: Event, rules: ClaimRules): boolean {
+  if (event.type === 'jobs:released') return true
+  if (event.type === 'jobs:ended') return event.ends.some(({ kind, tenantId }) => rules.underCap(kind, tenantId))
+  return event.type === 'jobs:recovered' && event.jobs.some(({ kind, tenantId }) => rules.underCap(kind, tenantId))
 }

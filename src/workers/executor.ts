@@ -7,9 +7,9 @@ import { decide, type Outcome } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost, NeverRetry } from '../jobs/errors.ts'
 import { cutBytes, redactSecrets } from '../jobs/failure.ts'
 import type { JobKind } from '../jobs/kinds.ts'
-import { enqueueOne } from '../sql/enqueue-jobs.ts'
 import type { Completer, End } from './completer.ts'
 import type { Handler, HandlerContext, HandlerResult, JobFacts, JobLog, JobTransaction } from './handler.ts'
+import { jobTransaction } from './job-transaction.ts'
 import { createProgressWriter, type ProgressWriter } from './progress-writer.ts'
 import type { Run } from './run.ts'
 
@@ -45,6 +45,7 @@ interface ExecutorDeps {
   readonly commitPool: Pool
   readonly random: () => number
   readonly logLine: (run: Run, level: 'info' | 'warn', message: string) => void
+  /** Told when a report was written to the job's row. */
   readonly onProgress: (jobId: string) => void
   /** Told after a commit in which a handler enqueued. */
   readonly onEnqueued: () => void
@@ -53,7 +54,7 @@ interface ExecutorDeps {
 const logLines = 100
 const logBytes = 8 * 1024
 const resultBytes = 64 * 1024
-const commitTries = 6
+const conflictTries = 6
 
 /** Runs one job: run the handler, decide, settle. */
 export function createExecutor(deps: ExecutorDeps): Executor {
@@ -82,7 +83,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
         controller?.abort(reason)
       },
       giveUp(outcome) {
-        end(outcome, undefined)
+        void end(outcome, undefined)
       },
     }
 
@@ -164,7 +165,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
           const how = await completer.settleIn(tx, failed)
           if (!how.lost && (how.outcome === 'dlq' || how.outcome === 'stopped')) {
             const move = how.outcome === 'dlq' ? 'dlq' : 'stop'
-            await onFailure(transactionOf(tx), factsOf(run), { move, error: failed.decision.failure.error })
+            await onFailure(jobTransaction(tx), factsOf(run), { move, error: failed.decision.failure.error })
           }
           return how
         })
@@ -184,7 +185,7 @@ export function createExecutor(deps: ExecutorDeps): Executor {
           const settled = await inTransaction(commitPool, async (tx) => {
             const how = await completer.settleIn(tx, done)
             if (how.lost) throw new LeaseLost()
-            await write(transactionOf(tx, () => (enqueued = true)))
+            await write(jobTransaction(tx, () => (enqueued = true)))
             return how
           })
           run.state = 'ended'
@@ -199,8 +200,9 @@ export function createExecutor(deps: ExecutorDeps): Executor {
             return
           }
           const fault = databaseFault(error)
-          if ((fault !== 'conflict' && fault !== 'unavailable') || attempt >= commitTries) return settleFailure(error, durationMs)
-          await wait(Math.min(100 * 2 ** (attempt - 1), 3_000))
+          // A database that is away is no failure of the handler (FAULTS F12): what ends the trying is its end, or the run's own time limit.
+          if (fault !== 'unavailable' && (fault !== 'conflict' || attempt >= conflictTries)) return settleFailure(error, durationMs)
+          await wait(Math.min(100 * 2 ** Math.min(attempt - 1, 10), 3_000) * (0.5 + Math.random()))
         }
       }
     }
@@ -249,17 +251,6 @@ function factsOf(run: Run): JobFacts {
     availableAt: new Date(run.availableMs),
     idempotencyKey: run.idempotencyKey,
     correlationId: run.correlationId,
-  }
-}
-
-function transactionOf(tx: Parameters<Parameters<typeof inTransaction>[1]>[0], onEnqueued?: () => void): JobTransaction {
-  return {
-    query: (text, values) => tx.query(text, values),
-    enqueue(job) {
-      onEnqueued?.()
-      // No NOTIFY inside a job's transaction: it serialises commits. The wake-up follows the commit.
-      return enqueueOne(tx, job, false)
-    },
   }
 }
 

@@ -113,9 +113,11 @@ function oneLine(message: string): string {
 /** Where it went wrong: the first place of the stack outside of this package and of Node.js. */
 function placeOf(error: Error): string {
   const own = fileURLToPath(new URL('..', import.meta.url))
-  const places = [...(error.stack ?? '').matchAll(/(?<![\w:.])(?:file:\/\/)?(\/[^\s():]+:\d+)/g)].map(([, place]) =>
-    decodeURI(place!),
-  )
-  const place = places.find((each) => !each.startsWith(own))
+  const place = [...(error.stack ?? '').matchAll(places)]
+    .map(([, head, url, path]) => head ?? path ?? decodeURI(url!))
+    .find((each) => !each.startsWith(own))
   return place === undefined ? '' : ` (${place})`
 }
+
+/** The head of a syntax error, a module's URL, a script's path. */
+const places = /^(\/.+:\d+)$|(?<!\w)file:\/\/(\/[^\s():]+:\d+)|\((\/[^()]+:\d+):\d+\)/gm

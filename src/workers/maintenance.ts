@@ -5,6 +5,7 @@ import type { Events, RecoveredFacts } from '../jobs/event.ts'
 import { recoverDeadInstances } from '../sql/recover-dead-instances.ts'
 import { recoverStaleJobs } from '../sql/recover-stale-jobs.ts'
 import { removeDeadInstances } from '../sql/remove-dead-instances.ts'
+import { stopTenantJobs } from '../sql/stop-tenant-jobs.ts'
 import { sweepClaims } from '../sql/sweep-claims.ts'
 import { tryMaintenanceLock } from '../sql/try-maintenance-lock.ts'
 
@@ -22,14 +23,20 @@ interface MaintenanceDeps {
   readonly everyMs: number
   readonly deadAfterMs: number
   readonly onRecovered: () => void
+  /** Kinds of which jobs are not stopped in passing, since their own rows follow each. */
+  readonly keepKinds?: readonly string[]
 }
 
 /** Bounded batches: 50,000 stale rows must not become one transaction. */
 const batch = 1_000
+/** Longer than any silence: then only those instances count as dead that have no row any more. */
+const aLifetimeMs = 1e12
 
-export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecovered }: MaintenanceDeps): Maintenance {
+export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecovered, keepKinds = [] }: MaintenanceDeps): Maintenance {
   const stopping = new AbortController()
   let loop: Promise<void> | undefined
+  /** After an outage of the database the silence of others says nothing about them, until they had time to speak. */
+  let trustsSilenceAt = -Infinity
 
   /** Batches until one is not full; each is a transaction of its own under the try-lock. */
   const recover = async (take: (tx: Parameters<Parameters<typeof inTransaction>[1]>[0]) => Promise<RecoveredFacts[]>): Promise<RecoveredFacts[] | null> => {
@@ -50,12 +57,23 @@ export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecove
     return recovered
   }
 
+  /** What the closing of a tenant left: it was broken off, or a job came in at the same moment, or went back to pending since. */
+  const stopJobsOfClosedTenants = async (): Promise<void> => {
+    for (let stopped = batch; stopped > 0 && !stopping.signal.aborted; ) {
+      const [row] = await stopTenantJobs(pool, null, keepKinds, batch, 'system:maintenance', 'The tenant is closed.', null)
+      stopped = row!.stopped
+      if (stopped > 0) onRecovered()
+    }
+  }
+
   const runOnce = async (): Promise<RecoveredFacts[] | null> => {
-    const orphaned = await recover((tx) => recoverDeadInstances(tx, deadAfterMs, batch))
+    const silenceMs = performance.now() < trustsSilenceAt ? aLifetimeMs : deadAfterMs
+    const orphaned = await recover((tx) => recoverDeadInstances(tx, silenceMs, batch))
     if (orphaned === null) return null
     const stale = await recover((tx) => recoverStaleJobs(tx, batch))
     await sweepClaims(pool, deadAfterMs)
-    await removeDeadInstances(pool, deadAfterMs)
+    await removeDeadInstances(pool, silenceMs)
+    await stopJobsOfClosedTenants()
     return [...orphaned, ...(stale ?? [])]
   }
 
@@ -64,6 +82,7 @@ export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecove
       try {
         await runOnce()
       } catch (error) {
+        trustsSilenceAt = performance.now() + deadAfterMs
         events.emit({ type: 'loop:failed', loop: 'maintenance', error: error as Error })
       }
       // Not all instances at the same moment.

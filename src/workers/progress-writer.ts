@@ -27,6 +27,8 @@ export function createProgressWriter({ pool, run, onSaved, onLost, onStop }: Pro
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
 
+  const writeNext = (): Promise<void> => (writing = writing.then(write))
+
   const write = async (): Promise<void> => {
     const text = latest
     if (text === undefined) return
@@ -49,12 +51,15 @@ export function createProgressWriter({ pool, run, onSaved, onLost, onStop }: Pro
       if (Buffer.byteLength(text) > progressBytes) throw new RangeError(`A progress report has at most ${progressBytes} bytes of JSON.`)
       latest = text
       const due = writtenAt + writeEveryMs - performance.now()
-      if (due <= 0) await (writing = writing.then(write))
-      else timer ??= setTimeout(() => ((timer = undefined), (writing = writing.then(write))), due)
+      if (due <= 0) return writeNext()
+      timer ??= setTimeout(() => {
+        timer = undefined
+        void writeNext()
+      }, due)
     },
-    async finish() {
+    finish() {
       clearTimeout(timer)
-      await (writing = writing.then(write))
+      return writeNext()
     },
   }
 }

@@ -107,8 +107,9 @@ export function createWatch({ pool, running, abortGraceMs, abandonMs, onReplaced
     },
     dropAll() {
       for (const execution of running) {
-        execution.abort(new JobAborted('lease_lost', 'The claim on this job was taken back.'))
-        execution.run.state = 'ended'
+        const reason = new JobAborted('shutdown', 'This instance was taken for dead; others have its jobs.')
+        execution.abort(reason)
+        execution.giveUp({ type: 'threw', thrown: reason })
       }
     },
     stop() {

@@ -19,7 +19,7 @@ export interface WorkerPool {
   control(): void
   /** No new claims; unstarted ones go back at once. Resolves when every handler has ended, or after `graceMs` and an abort; then nothing is held. */
   stop(graceMs: number): Promise<void>
-  /** Gives up everything in hand: the instance was taken for dead. */
+  /** Gives up everything in hand: the instance was taken for dead. What was not recovered yet, or claimed since, goes back through the fence. */
   dropAll(): void
   facts(): { readonly busy: number; readonly abandoned: number; readonly stuck: boolean }
 }
@@ -45,6 +45,8 @@ interface WorkerPoolDeps {
 const mostUnsettled = 5_000
 const abortMarginMs = 2_000
 const retryAfterMs = [100, 300, 1_000, 3_000]
+/** Jobs that were sent back to wait for their token are promoted this soon after it: a look before them comes to nothing. */
+const promotedWithinMs = 15
 
 export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const { spec, claimPool, completer, executor, rules, events, worker } = deps
@@ -56,10 +58,13 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   let replaced = 0
   let stopping = false
   let claiming = false
+  let claimed: Promise<void> = Promise.resolve()
   let lookAgain = false
   let failures = 0
   let timer: NodeJS.Timeout | undefined
-  let timerAt = Infinity
+  let timerFired = false
+  /** Added to the moment at which a bucket refills. */
+  let lateMs = 0
   const emptied = new Set<() => void>()
 
   const watch = createWatch({
@@ -97,13 +102,10 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   }
 
   const look = (): void => {
-    if (claiming) {
-      lookAgain = true
-      return
-    }
-    if (exhausted) return
+    // The loop under way asks itself what is wanted, once its statement has answered.
+    if (claiming || exhausted) return
     claiming = true
-    void claimLoop()
+    claimed = claimLoop()
   }
 
   /** Whether the last look found nothing more: only a wake-up, the poll or an end of an exclusion makes another look worth while. */
@@ -113,12 +115,19 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     try {
       for (let want = wanted(); want > 0 && !stopping; want = wanted()) {
         lookAgain = false
-        const shape = rules.shape(served, performance.now())
-        const brought = await claimOnce(want, shape)
+        const atTimer = timerFired
+        timerFired = false
+        const runs = await claimOnce(want, rules.shape(served, performance.now()))
         failures = 0
-        if (brought === 0 && !lookAgain) {
+        if (atTimer) lateMs = runs.length === 0 ? promotedWithinMs : 0
+        const shape = rules.shape(served, performance.now())
+        // Fewer than wanted, and all of them took the last tokens of their pairs: what else is due would have come with them.
+        const noMore = runs.length < want && runs.every((run) => leftOut(shape, run))
+        if (noMore && !lookAgain) {
           exhausted = true
-          sleep(shape.reopensInMs === null ? deps.pollMs : Math.min(shape.reopensInMs, deps.pollMs))
+          // Timers drop fractions: one that fires early would find the bucket still empty.
+          const reopensInMs = shape.reopensInMs === null ? deps.pollMs : Math.ceil(shape.reopensInMs) + 1 + lateMs
+          sleep(Math.min(reopensInMs, dispatcher.retryInMs() ?? deps.pollMs, deps.pollMs))
           break
         }
       }
@@ -133,12 +142,12 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     }
   }
 
-  const claimOnce = async (want: number, shape: ClaimShape): Promise<number> => {
+  const claimOnce = async (want: number, shape: ClaimShape): Promise<readonly Run[]> => {
     const over = prefetch.size() === 0 ? tenantsOverShare() : []
     let runs = await dispatcher.claim(want, shape, over)
     // What nobody else wants, the tenant over its share may have.
     if (runs.length === 0 && over.length > 0) runs = await dispatcher.claim(want, shape, [])
-    if (runs.length === 0) return 0
+    if (runs.length === 0) return runs
     deps.afterClaim()
     events.emit({ type: 'jobs:claimed', worker: worker.name, jobs: runs.map(factsOf) })
     if (stopping) giveBack(runs, 'shutdown')
@@ -146,7 +155,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       waiting.push(...takeTokens(runs))
       pump()
     }
-    return runs.length
+    return runs
   }
 
   /** Each start takes its tokens; the surplus goes back, to the moment at which its token will be there. */
@@ -182,19 +191,16 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   }
 
   const sleep = (ms: number): void => {
-    const at = performance.now() + ms
-    if (timer !== undefined && timerAt <= at) return
     clearTimeout(timer)
-    timerAt = at
     timer = setTimeout(() => {
-      timer = undefined
-      timerAt = Infinity
       exhausted = false
+      timerFired = true
       pump()
     }, ms)
   }
 
   const wake = (): void => {
+    dispatcher.wake()
     exhausted = false
     lookAgain = true
     pump()
@@ -209,8 +215,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     control() {
       watch.look()
       const shape = rules.shape(served, performance.now())
-      const open = new Set(shape.kinds)
-      const paused = waiting.filter((run) => !open.has(run.kind) || run.tenantId in shape.excludedTenants || `${run.kind} ${run.tenantId}` in shape.excludedPairs)
+      const paused = waiting.filter((run) => leftOut(shape, run))
       if (paused.length > 0) {
         const back = new Set(paused)
         waiting.splice(0, waiting.length, ...waiting.filter((run) => !back.has(run)))
@@ -222,18 +227,26 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       stopping = true
       clearTimeout(timer)
       giveBack(waiting.splice(0), 'shutdown')
+      // What a claim under way still brings goes back as well.
+      await claimed
       const ended = running.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => emptied.add(resolve))
       await watch.finish(ended, Math.max(graceMs - abortMarginMs, 0), Math.min(abortMarginMs, graceMs))
       await completer.idle()
       watch.stop()
     },
     dropAll() {
-      for (const run of waiting.splice(0)) run.state = 'ended'
+      giveBack(waiting.splice(0), 'shutdown')
       watch.dropAll()
       exhausted = false
     },
     facts: () => ({ busy: running.size, abandoned: replaced, stuck: replaced >= spec.slots }),
   }
+}
+
+/** Whether a claim of this shape would not bring the run's job. */
+function leftOut(shape: ClaimShape, run: Run): boolean {
+  const { kinds, excludedTenants, excludedPairs } = shape
+  return !kinds.includes(run.kind) || run.tenantId in excludedTenants || `${run.kind} ${run.tenantId}` in excludedPairs
 }
 
 function factsOf(run: Run): ClaimedFacts {

@@ -16,6 +16,17 @@ export interface Batch {
   readonly maxAttempts?: number
 }
 
+/** Some of every kind that a process survives; 26 times `size` jobs. */
+export const mixOf = (size: number): Batch[] => [
+  { kind: 'quick', count: 8 * size },
+  { kind: 'slow', count: 8 * size, payload: { ms: 500 } },
+  { kind: 'writes', count: 5 * size, payload: { ms: 150 } },
+  { kind: 'fails_once', count: 2 * size },
+  { kind: 'fails_always', count: size },
+  { kind: 'retries_later', count: size },
+  { kind: 'snoozes', count: size },
+]
+
 export interface Supervisor {
   /** Starts an instance, in a data directory of its own unless one is given; resolves when it has started. */
   start(options?: StartOptions): Promise<Service>
@@ -24,6 +35,10 @@ export interface Supervisor {
   enqueue(...batches: readonly Batch[]): Promise<void>
   /** How many jobs have this status. */
   count(status: string, kind?: string): Promise<number>
+  /** How many rows of the journal tell of this action. */
+  journaled(action: string): Promise<number>
+  /** How many jobs this process holds, or held when it died. */
+  heldBy(service: Service): Promise<number>
   /** Lets jobs that wait out a backoff or the spread of a recovery run now. */
   hasten(): Promise<void>
   /** Waits until nothing is pending or running and no claim is left, then answers the laws that are broken. */
@@ -50,11 +65,13 @@ const smallTimes = {
   PORT: '0',
   STELLWERK_ENV: 'development',
   STELLWERK_KINDS: fileURLToPath(new URL('./kinds.ts', import.meta.url)),
+  // The platform's own job is in flight too when a process dies.
+  STELLWERK_KIND_CLEANUP_JOBS: JSON.stringify({ maxAttempts: 30 }),
   STELLWERK_HEARTBEAT_MS: '300',
   STELLWERK_DEAD_AFTER_MS: '1500',
   STELLWERK_MAINTENANCE_MS: '300',
   STELLWERK_POLL_MS: '500',
-  STELLWERK_SHUTDOWN_MS: '8000',
+  STELLWERK_SHUTDOWN_MS: '5000',
 }
 
 /** Runs the real service on a migrated database, lets faults happen to it, and judges by the tables alone. */
@@ -93,13 +110,29 @@ export async function createSupervisor({ url, sql, settings = {} }: SupervisorOp
       )
       return row!.count as number
     },
+    async journaled(action) {
+      const [row] = await sql(
+        'select count(*)::int as count from mdm.aa_audit_log where action = $1::mdm.audit_action',
+        [action],
+      )
+      return row!.count as number
+    },
+    async heldBy({ pid }) {
+      const [row] = await sql(
+        `select count(*)::int as count from mdm.aa_job where status = 'running' and split_part(claimed_by, '/', 2) = $1`,
+        [String(pid)],
+      )
+      return row!.count as number
+    },
     async hasten() {
       await sql('update mdm.aa_job set available_at = now(), deferred = false where lane = 1')
       await sql(`select pg_notify('mdm_wakeup', '')`)
     },
     async verdict(withinMs = 20_000) {
       const open = (): Promise<Record<string, unknown>[]> =>
-        sql(`select 1 from mdm.aa_job where status in ('pending', 'running') union all select 1 from mdm.aa_claim limit 1`)
+        sql(
+          `select 1 from mdm.aa_job where status in ('pending', 'running') union all select 1 from mdm.aa_claim limit 1`,
+        )
       // What is still open after the time is told by the laws.
       await until(async () => (await open()).length === 0, 'nothing is open', withinMs).catch(() => undefined)
       return violations(sql)

@@ -12,10 +12,10 @@ const laws: Readonly<Record<string, string>> = {
   'every job is in a terminal state': `
     select id, job_kind, status, attempts from mdm.aa_job where status not in ('done', 'dlq')`,
   'every job has exactly one journal row for its birth and one for its end': `
-    select j.id, j.job_kind, j.status, count(*) filter (where a.action = 'job_enqueued') as births, count(*) filter (where a.action = 'job_' || j.status::text) as ends
+    select j.id, j.job_kind, j.status, count(*) filter (where a.action = 'job_enqueued') as births, count(*) filter (where a.action::text = 'job_' || j.status) as ends
       from mdm.aa_job j left join mdm.aa_audit_log a on a.job_id = j.id group by j.id
     having count(*) filter (where a.action = 'job_enqueued') <> 1 or count(*) filter (where a.action in ('job_done', 'job_dlq')) <> 1
-        or count(*) filter (where a.action::text = 'job_' || j.status::text) <> 1`,
+        or count(*) filter (where a.action::text = 'job_' || j.status) <> 1`,
   'the revisions of a job, its claims counted, have no gap and no double': `
     select j.id, j.job_kind, j.revision, array_agg(told.revision order by told.revision) as told
       from mdm.aa_job j
@@ -52,7 +52,13 @@ export async function violations(sql: Sql): Promise<string[]> {
   const broken: string[] = []
   for (const [law, query] of Object.entries(laws)) {
     const rows = await sql(query)
-    if (rows.length > 0) broken.push(`${law}: broken by ${rows.length}, e.g. ${rows.slice(0, 3).map((row) => JSON.stringify(row)).join(' ')}`)
+    if (rows.length > 0)
+      broken.push(
+        `${law}: broken by ${rows.length}, e.g. ${rows
+          .slice(0, 3)
+          .map((row) => JSON.stringify(row))
+          .join(' ')}`,
+      )
   }
   return broken
 }

@@ -486,7 +486,7 @@ describe('readiness', () => {
       const response = await fetch(`${url}/ready`)
       expect(response.status).toBe(503)
       expect(await response.json()).toMatchObject({
-        reasons: [expect.stringMatching(/migrations: \d{4}_\w+ \(pending\).*stellwerk migrate/)],
+        reasons: [expect.stringMatching(/version: \d{4}_\w+ \(pending\).*stellwerk migrate/)],
       })
     } finally {
       await stopServers()

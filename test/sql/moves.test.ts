@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noTenant as firstTenant } from '../../src/jobs/fairness.ts'
 import { jobStatuses, moves, type JobStatus, type Move, type MoveName } from '../../src/jobs/lifecycle.ts'
 import { cancelJob } from '../../src/sql/cancel-job.ts'
+import { claimCappedByPriority } from '../../src/sql/claim-capped-by-priority.ts'
+import { claimCapped } from '../../src/sql/claim-capped.ts'
 import { claimFairByKind } from '../../src/sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../../src/sql/claim-fair-of-tenants.ts'
 import { claimFair } from '../../src/sql/claim-fair.ts'
@@ -21,7 +23,9 @@ import { requestCancel } from '../../src/sql/request-cancel.ts'
 import { requestStop } from '../../src/sql/request-stop.ts'
 import { rescheduleJob } from '../../src/sql/reschedule-job.ts'
 import { runJobNow } from '../../src/sql/run-job-now.ts'
+import { setConcurrencyLimit } from '../../src/sql/set-concurrency-limit.ts'
 import { stopJob } from '../../src/sql/stop-job.ts'
+import { stopTenantJobs } from '../../src/sql/stop-tenant-jobs.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { leaveOut } from '../support/leave-out.ts'
 import { oldestServerMissing } from '../support/oldest-server.ts'
@@ -34,6 +38,7 @@ import {
   storedJob,
   testTenant,
   testWorker,
+  type StoredJob,
   type TestWorker,
 } from './support.ts'
 
@@ -57,6 +62,8 @@ type Call = (stage: Stage, job: Arranged, lease: string | null) => Promise<unkno
 /** What has to be so before a call; made on the row as the moves before it would have left it. */
 interface Way {
   readonly statement: string
+  /** Where it starts from fewer statuses than the move. */
+  readonly from?: readonly JobStatus[]
   readonly before?: (stage: Stage, job: Arranged) => Promise<unknown>
   readonly call: Call
 }
@@ -133,6 +140,8 @@ const fromLost: Way = {
 }
 
 const fairParams = [firstTenant, 100, 1, '{}', firstTenant, 0] as const
+const cappedParams = ['{}', null, firstTenant, '{}'] as const
+const capped = ({ database }: Stage) => setConcurrencyLimit(database.pool, kind, null, 10_000, 'user:ada', 'r1')
 const admin = (id: string) => [id, null, null, 'user:ada', 'because', 'r1'] as const
 
 const enqueue = ({ database }: Stage, tenantId: string, mode: 'ignore' | 'update', payload: object) =>
@@ -167,6 +176,17 @@ const ways: Record<MoveName, readonly Way[]> = {
     {
       statement: 'claim_priority_by_kind',
       call: ({ database, worker }) => claimPriorityByKind(database.pool, ...claimParams(worker, [kind], 100), null),
+    },
+    {
+      statement: 'claim_capped',
+      before: capped,
+      call: ({ database, worker }) => claimCapped(database.pool, ...claimParams(worker, [kind], 100), ...cappedParams),
+    },
+    {
+      statement: 'claim_capped_by_priority',
+      before: capped,
+      call: ({ database, worker }) =>
+        claimCappedByPriority(database.pool, ...claimParams(worker, [kind], 100), ...cappedParams),
     },
   ],
   finish: [
@@ -207,7 +227,17 @@ const ways: Record<MoveName, readonly Way[]> = {
   requestCancel: [
     { statement: 'request_cancel', call: ({ database }, { id }) => requestCancel(database.pool, ...admin(id)) },
   ],
-  stop: [{ statement: 'stop_job', call: ({ database }, { id }) => stopJob(database.pool, ...admin(id)) }],
+  stop: [
+    { statement: 'stop_job', call: ({ database }, { id }) => stopJob(database.pool, ...admin(id)) },
+    {
+      statement: 'stop_tenant_jobs',
+      from: ['pending'],
+      before: ({ database }, { tenantId }) =>
+        database.sql(`update mdm.aa_tenant set status = 'closed' where id = $1`, [tenantId]),
+      call: ({ database }, { tenantId }) =>
+        stopTenantJobs(database.pool, tenantId, [], 100, 'user:ada', 'because', 'r1'),
+    },
+  ],
   cancel: [{ statement: 'cancel_job', call: ({ database }, { id }) => cancelJob(database.pool, ...admin(id)) }],
   reschedule: [
     {
@@ -243,6 +273,19 @@ async function arrange(stage: Stage, status: JobStatus): Promise<Arranged> {
   return job
 }
 
+/** What a status means for the row's other columns. */
+function shapeOf(job: StoredJob | undefined) {
+  if (job === undefined) return null
+  return {
+    status: job.status,
+    revision: job.revision,
+    leased: job.lease !== null,
+    ended: job.completed_at !== null,
+    dead: job.dead_at !== null,
+    stopped: job.stop_requested_at !== null,
+  }
+}
+
 for (const version of [18, 16] as const) {
   describe(`on PostgreSQL ${version}`, () => {
     if (version === 16 && oldestServerMissing !== null) {
@@ -266,7 +309,7 @@ for (const version of [18, 16] as const) {
       for (const [nth, way] of ways[name].entries()) {
         const label = `${name} by ${way.statement}${nth > 0 ? ` (${nth + 1})` : ''}`
 
-        for (const status of jobStatuses.filter((each) => move.from.includes(each))) {
+        for (const status of jobStatuses.filter((each) => (way.from ?? move.from).includes(each))) {
           test(`${label}: ${status} -> ${move.to}`, async () => {
             const job = await arrange(stage, status)
             await way.before?.(stage, job)
@@ -277,20 +320,22 @@ for (const version of [18, 16] as const) {
             expect(written.map(({ action, revision }) => ({ action, revision }))).toEqual(
               move.action === null ? [] : [{ action: move.action, revision: before.job!.revision + 1 }],
             )
-            if (move.to === 'deleted') {
-              expect(after.job).toBeUndefined()
-              return
-            }
-            expect(after.job).toMatchObject({ status: move.to, revision: before.job!.revision + 1 })
-            if (move.to === 'running') expect(after.job!.lease).not.toBeNull()
-            else expect(after.job!.lease).toBeNull()
-            expect(after.job!.completed_at === null).toBe(move.to === 'pending' || move.to === 'running')
-            expect(after.job!.dead_at === null).toBe(move.to !== 'dlq' && move.to !== 'failed')
-            expect(after.job!.stop_requested_at === null).toBe(!/stop|cancel/i.test(name))
+            expect(shapeOf(after.job)).toEqual(
+              move.to === 'deleted'
+                ? null
+                : {
+                    status: move.to,
+                    revision: before.job!.revision + 1,
+                    leased: move.to === 'running',
+                    ended: move.to !== 'pending' && move.to !== 'running',
+                    dead: move.to === 'dlq' || move.to === 'failed',
+                    stopped: /stop|cancel/i.test(name),
+                  },
+            )
           })
         }
 
-        for (const status of jobStatuses.filter((each) => !move.from.includes(each))) {
+        for (const status of jobStatuses.filter((each) => !(way.from ?? move.from).includes(each))) {
           test(`${label}: nothing happens to a job that is ${status}`, async () => {
             const job = await arrange(stage, status)
             // What only a running job can be asked for is asked of none: the call itself has to refuse.
@@ -302,33 +347,42 @@ for (const version of [18, 16] as const) {
         }
 
         if (!move.fenced || way.statement === 'recover_lost_claims') continue
-        test.each(['wrong', 'null', 'outdated'] as const)(`${label}: a lease that is %s changes nothing`, async (which) => {
-          let job = await arrange(stage, 'running')
-          let lease: string | null = drawLease()
-          if (which === 'null') lease = null
-          if (which === 'outdated') {
-            lease = job.lease
-            await release(stage, job, job.lease)
-            const again = await claimOf(stage.database.pool, stage.worker, job.tenantId, [kind])
-            job = { ...job, lease: again.lease, claimId: again.claimId }
-          }
-          await way.before?.(stage, job)
-          const before = await look(job.id)
-          if (which === 'null' && way.statement.startsWith('recover')) {
-            // A claim's row always has a lease; a job without one is not its.
-            await stage.database.sql('update mdm.aa_job set lease = null where id = $1', [job.id])
-            await way.call(stage, job, null)
-            await stage.database.sql('update mdm.aa_job set lease = $2 where id = $1', [job.id, job.lease])
-          } else await way.call(stage, job, lease)
-          expect(await look(job.id)).toEqual(before)
-        })
+        test.each(['wrong', 'null', 'outdated'] as const)(
+          `${label}: a lease that is %s changes nothing`,
+          async (which) => {
+            let job = await arrange(stage, 'running')
+            let lease: string | null = drawLease()
+            if (which === 'null') lease = null
+            if (which === 'outdated') {
+              lease = job.lease
+              await release(stage, job, job.lease)
+              const again = await claimOf(stage.database.pool, stage.worker, job.tenantId, [kind])
+              job = { ...job, lease: again.lease, claimId: again.claimId }
+            }
+            await way.before?.(stage, job)
+            const before = await look(job.id)
+            if (which === 'null' && way.statement.startsWith('recover')) {
+              // A claim's row always has a lease; a job without one is not its.
+              await stage.database.sql('update mdm.aa_job set lease = null where id = $1', [job.id])
+              await way.call(stage, job, null)
+              await stage.database.sql('update mdm.aa_job set lease = $2 where id = $1', [job.id, job.lease])
+            } else await way.call(stage, job, lease)
+            expect(await look(job.id)).toEqual(before)
+          },
+        )
       }
     }
 
     test('enqueue by enqueue_job: (none) -> pending', async () => {
       const job = await arrange(stage, 'pending')
       const { job: row, journal } = await look(job.id)
-      expect(row).toMatchObject({ status: 'pending', revision: 1, lease: null, deferred: false, enqueued_by: 'sql:postgres' })
+      expect(row).toMatchObject({
+        status: 'pending',
+        revision: 1,
+        lease: null,
+        deferred: false,
+        enqueued_by: 'sql:postgres',
+      })
       expect(journal).toMatchObject([{ action: 'job_enqueued', revision: 1, actor_principal_id: 'sql:postgres' }])
     })
 
@@ -336,7 +390,10 @@ for (const version of [18, 16] as const) {
       const known = new Set<string>([...jobStatuses, 'absent'])
       for (const [name, { from }] of Object.entries(moves)) {
         expect(from.length, name).toBeGreaterThan(0)
-        expect(from.every((status) => known.has(status)), name).toBe(true)
+        expect(
+          from.every((status) => known.has(status)),
+          name,
+        ).toBe(true)
         expect(ways[name as MoveName].length, name).toBeGreaterThan(0)
       }
     })

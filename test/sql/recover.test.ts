@@ -28,10 +28,11 @@ afterEach(() => database.drop())
 afterAll(() => undefined)
 
 async function running(kind: string, count = 1) {
-  await database.sql(
-    `select mdm.enqueue_job($1, '{}', tenant => $2, notify => false) from generate_series(1, $3)`,
-    [kind, tenantId, count],
-  )
+  await database.sql(`select mdm.enqueue_job($1, '{}', tenant => $2, notify => false) from generate_series(1, $3)`, [
+    kind,
+    tenantId,
+    count,
+  ])
   const claim = await claimOf(database.pool, worker, tenantId, [kind], count)
   return { ...claim, ids: claim.rows.map((row) => row[0]) }
 }
@@ -56,7 +57,13 @@ test('a dead instance: its jobs come back spread, attempts unchanged; those of a
   const recovered = await recoverDeadInstances(database.pool, 30_000, 1_000)
   expect(recovered.map((row) => row.id).toSorted()).toEqual(ids.toSorted())
   expect(recovered.every((row) => row.cause === 'dead_instance' && row.status === 'pending')).toBe(true)
-  expect(await job(ids[0]!)).toMatchObject({ attempts: 1, last_error: ' [stale-claim recovered]', claimed_by: null, claimed_at: null, deferred: true })
+  expect(await job(ids[0]!)).toMatchObject({
+    attempts: 1,
+    last_error: ' [stale-claim recovered]',
+    claimed_by: null,
+    claimed_at: null,
+    deferred: true,
+  })
   expect((await journalOf(database, ids[0]!)).at(-1)).toMatchObject({
     action: 'job_recovered',
     actor_principal_id: 'system:recovery',
@@ -91,7 +98,9 @@ test('an instance that is not heard of for the time is dead, and one whose row i
 
 test('F05: a new start under the same host and name does not vouch for the claims of the old one', async () => {
   const { ids } = await running('long')
-  await database.sql(`update mdm.aa_instance set heartbeat_at = now() - interval '31 seconds' where id = $1`, [worker.instanceId])
+  await database.sql(`update mdm.aa_instance set heartbeat_at = now() - interval '31 seconds' where id = $1`, [
+    worker.instanceId,
+  ])
   const reborn = await testWorker(database.pool)
   expect(reborn.instanceId).not.toBe(worker.instanceId)
   expect((await recoverDeadInstances(database.pool, 30_000, 10)).map((row) => row.id)).toEqual(ids)
@@ -122,7 +131,10 @@ test('F09: 10,001 rows that must not be recovered in front of one that is stale'
     [tenantId],
   )
   for (let left = 10_001; left > 0; left -= 1_000) await claimOf(database.pool, worker, tenantId, ['long'], 1_000)
-  await age((await database.sql<{ id: string }>('select id from mdm.aa_job')).map((row) => row.id), '30 minutes')
+  await age(
+    (await database.sql<{ id: string }>('select id from mdm.aa_job')).map((row) => row.id),
+    '30 minutes',
+  )
   const { ids } = await running('short')
   await age(ids, '30 minutes')
   expect((await recoverStaleJobs(database.pool, 1_000)).map((row) => row.id)).toEqual(ids)
@@ -161,7 +173,10 @@ test('a poison job that kills its process starts max_attempts times, then is dea
   expect(await job(id)).toMatchObject({ status: 'dlq', attempts: 3, runs: 3 })
   const journal = await journalOf(database, id)
   expect(journal.map(({ action }) => action)).toEqual(['job_enqueued', 'job_recovered', 'job_recovered', 'job_dlq'])
-  expect(journal.at(-1)!.payload).toMatchObject({ cause: 'dead_instance', last_error: expect.stringContaining('recovered') })
+  expect(journal.at(-1)!.payload).toMatchObject({
+    cause: 'dead_instance',
+    last_error: expect.stringContaining('recovered'),
+  })
   expect(await claimOf(database.pool, worker, tenantId, ['short'])).toMatchObject({ rows: [] })
 })
 
@@ -172,9 +187,14 @@ test('R08: last_error stays within 4 KiB over 500 recoveries, and ends with the 
   const worst: number[] = []
   for (let round = 0; round < 500; round += 1) {
     await recoverDeadInstances(database.pool, 30_000, 10)
-    const [row] = await database.sql<{ bytes: number }>('select octet_length(last_error) as bytes from mdm.aa_job where id = $1', [ids[0]])
+    const [row] = await database.sql<{ bytes: number }>(
+      'select octet_length(last_error) as bytes from mdm.aa_job where id = $1',
+      [ids[0]],
+    )
     worst.push(row!.bytes)
-    await database.sql(`update mdm.aa_job set available_at = now(), deferred = false, attempts = 1 where id = $1`, [ids[0]])
+    await database.sql(`update mdm.aa_job set available_at = now(), deferred = false, attempts = 1 where id = $1`, [
+      ids[0],
+    ])
     await claimOf(database.pool, worker, tenantId, ['long'])
   }
   expect(Math.max(...worst)).toBeLessThanOrEqual(4_096)
@@ -211,23 +231,31 @@ describe('F01: finish and recovery of one row at once', () => {
     expect((await journalOf(database, ids[0]!)).map(({ action }) => action)).toEqual(['job_enqueued', 'job_done'])
   })
 
-  test.each(['commit', 'rollback'] as const)('recovery first, then %s: finish waits for it and obeys', async (ending) => {
-    const { ids, lease } = await running('short')
-    await age(ids, '1 hour')
-    const recoverer = await database.pool.connect()
-    await recoverer.query('begin')
-    expect(await recoverStaleJobs(recoverer, 10)).toHaveLength(1)
-    const finishing = finishJobs(database.pool, ids, [lease], worker.id, [])
-    await until(
-      async () => (await database.sql(`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)).length > 0,
-      'the finish waits for the row',
-    )
-    await recoverer.query(ending)
-    recoverer.release()
-    expect(await finishing).toEqual(ending === 'commit' ? [{ id: ids[0] }] : [])
-    expect((await job(ids[0]!)).status).toBe(ending === 'commit' ? 'pending' : 'done')
-    expect(await journalOf(database, ids[0]!)).toHaveLength(2)
-  })
+  test.each(['commit', 'rollback'] as const)(
+    'recovery first, then %s: finish waits for it and obeys',
+    async (ending) => {
+      const { ids, lease } = await running('short')
+      await age(ids, '1 hour')
+      const recoverer = await database.pool.connect()
+      await recoverer.query('begin')
+      expect(await recoverStaleJobs(recoverer, 10)).toHaveLength(1)
+      const finishing = finishJobs(database.pool, ids, [lease], worker.id, [])
+      await until(
+        async () =>
+          (
+            await database.sql(
+              `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+            )
+          ).length > 0,
+        'the finish waits for the row',
+      )
+      await recoverer.query(ending)
+      recoverer.release()
+      expect(await finishing).toEqual(ending === 'commit' ? [{ id: ids[0] }] : [])
+      expect((await job(ids[0]!)).status).toBe(ending === 'commit' ? 'pending' : 'done')
+      expect(await journalOf(database, ids[0]!)).toHaveLength(2)
+    },
+  )
 
   test('finish, fail, recover, replay and discard of one job at once: one of them happens', async () => {
     for (let round = 0; round < 20; round += 1) {
@@ -258,7 +286,9 @@ test('F02: the first run’s late end after recovery and a second claim changes 
   await promoteAll()
   const second = await claimOf(database.pool, worker, tenantId, ['short'])
   expect(second.rows[0]![0]).toBe(first.ids[0])
-  expect(await finishJobs(database.pool, first.ids, [first.lease], worker.id, [first.claimId])).toEqual([{ id: first.ids[0] }])
+  expect(await finishJobs(database.pool, first.ids, [first.lease], worker.id, [first.claimId])).toEqual([
+    { id: first.ids[0] },
+  ])
   expect(await job(first.ids[0]!)).toMatchObject({ status: 'running', revision: 4, lease: second.lease })
   expect(await finishJobs(database.pool, first.ids, [second.lease], worker.id, [second.claimId])).toEqual([])
   expect(await job(first.ids[0]!)).toMatchObject({ status: 'done', revision: 5 })

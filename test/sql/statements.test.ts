@@ -1,4 +1,4 @@
-import { glob, readFile } from 'node:fs/promises'
+import { glob, readdir, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PoolClient } from 'pg'
@@ -16,9 +16,8 @@ interface Found {
   readonly statement: Statement<readonly unknown[], unknown>
 }
 
-const files = (await Array.fromAsync(glob('*.ts', { cwd: folder }))).toSorted()
 const found: Found[] = []
-for (const file of files) {
+for (const file of (await readdir(folder)).toSorted()) {
   const module = (await import(`${folder}${file}`)) as Record<string, unknown>
   for (const [exportName, value] of Object.entries(module)) {
     if (typeof value === 'function' && 'statementName' in value && 'text' in value) {
@@ -34,7 +33,9 @@ test('there are statements', () => {
 test.each(found)('$file: file, export and prepared name are one', ({ file, exportName, statement }) => {
   const words = basename(file, '.ts').split('-')
   expect(statement.statementName).toBe(words.join('_'))
-  expect(exportName).toBe(words.map((word, index) => (index === 0 ? word : word[0]!.toUpperCase() + word.slice(1))).join(''))
+  expect(exportName).toBe(
+    words.map((word, index) => (index === 0 ? word : word[0]!.toUpperCase() + word.slice(1))).join(''),
+  )
 })
 
 test.each(found)('$file: begins with what it moves or reads', ({ statement }) => {
@@ -49,7 +50,10 @@ test('a file holds one statement at most', () => {
 test('no SQL outside this folder moves a job', async () => {
   const source = fileURLToPath(new URL('../../src/', import.meta.url))
   const strays: string[] = []
-  for await (const file of glob('**/*.ts', { cwd: source, exclude: (name) => name === 'generated' || name === 'sql' })) {
+  for await (const file of glob('**/*.ts', {
+    cwd: source,
+    exclude: (name) => name === 'generated' || name === 'sql',
+  })) {
     const text = await readFile(`${source}${file}`, 'utf8')
     if (/(?:update|delete from|insert into)\s+mdm\.aa_job\b/i.test(text)) strays.push(file)
   }
@@ -99,7 +103,9 @@ for (const version of [18, 16] as const) {
     })
 
     test('parameter and result types are the recorded ones, the same on every server', async () => {
-      const lines = Object.entries(types).map(([name, type]) => `${name} ${type}\n`)
+      const lines = Object.entries(types)
+        .map(([name, type]) => `${name} ${type}\n`)
+        .toSorted()
       await expect(lines.join('')).toMatchFileSnapshot('__snapshots__/statement-types.txt')
     })
   })

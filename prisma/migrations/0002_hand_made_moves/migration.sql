@@ -10,6 +10,20 @@ create function mdm.complete_hand_made_insert() returns trigger language plpgsql
 begin
   new.deferred := new.status = 'pending' and new.available_at > now();
   new.enqueued_by := coalesce(new.enqueued_by, 'sql:' || session_user);
+  if new.status = 'running' then
+    -- Born running: enqueued at revision 0, claimed at revision 1.
+    new.revision := 1;
+    new.claim_revision := 1;
+    new.lease := mdm.draw_lease();
+    new.claimed_at := coalesce(new.claimed_at, now());
+    new.claimed_by := coalesce(new.claimed_by, 'sql:' || session_user);
+    new.runs := greatest(new.runs, 1);
+  elsif new.status <> 'pending' then
+    new.completed_at := coalesce(new.completed_at, now());
+    if new.status <> 'done' then
+      new.dead_at := new.completed_at;
+    end if;
+  end if;
   return new;
 end $$;
 create trigger aa_job_hand_made_insert before insert on mdm.aa_job
@@ -19,11 +33,14 @@ create trigger aa_job_hand_made_insert before insert on mdm.aa_job
 create function mdm.journal_hand_made_insert() returns trigger language plpgsql as $$
 begin
   insert into mdm.aa_audit_log (job_id, tenant_id, action, revision, job_kind, actor_principal_id)
-  values (new.id, new.tenant_id, 'job_enqueued', new.revision, new.job_kind, 'sql:' || session_user);
+  values (new.id, new.tenant_id, 'job_enqueued', 0, new.job_kind, 'sql:' || session_user);
+  if new.status = 'running' then
+    insert into mdm.aa_claim (instance_id, claimed_at, lease, job_ids) values (null, new.claimed_at, new.lease, array[new.id]);
+  end if;
   return null;
 end $$;
 create trigger aa_job_hand_made_birth after insert on mdm.aa_job
-  for each row when (new.revision = 0) execute function mdm.journal_hand_made_insert();
+  for each row when (new.revision = 0 or new.status = 'running') execute function mdm.journal_hand_made_insert();
 
 -- AFTER, mending by an UPDATE of its own: a BEFORE trigger locks the row for every update (56 bytes of WAL), even when its WHEN is false.
 -- The action written is that of the move which the change equals, so that every row has a meaning for subscribers.
@@ -51,7 +68,7 @@ begin
   where id = new.id;
   if new.status = 'running' then
     -- No instance stands behind a claim made by hand: only the time limit of its kind ends it.
-    insert into mdm.aa_claim (instance_id, lease, job_ids) values (null, drawn, array[new.id]);
+    insert into mdm.aa_claim (instance_id, claimed_at, lease, job_ids) values (null, coalesce(new.claimed_at, now()), drawn, array[new.id]);
   else
     insert into mdm.aa_audit_log (job_id, tenant_id, action, revision, claim_revision, run_ms, attempt, worker, job_kind, actor_principal_id, payload)
     values (

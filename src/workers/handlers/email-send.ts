@@ -21,7 +21,7 @@ export interface EmailSendDeps {
   readonly provider: MailProvider
   readonly acks: AckJournal
   readonly breaker: ProviderBreaker
-  readonly mail: Config['mail']
+  readonly mail: Pick<Config['mail'], 'from' | 'domain' | 'senders'>
   readonly random: () => number
 }
 
@@ -53,7 +53,7 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
     if (message.raw.length > largestMessage)
       throw new NeverRetry(`The message has ${message.raw.length} bytes; at most 1 MiB is sent.`)
 
-    const pass = await breaker.enter()
+    const pass = await breaker.enter(context.signal)
     try {
       const template = payload.template?.key ?? null
       const [begun] = await beginEmail(
@@ -87,17 +87,32 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
     pass: Pass,
   ): Promise<Accepted> {
     const { job, signal, log } = context
+    let asked: Promise<unknown> | undefined
+    const onData = async (): Promise<void> => {
+      const recorded = recordEmailHandover(db, job.id, begun.attempts)
+      asked = recorded.catch(() => undefined)
+      if ((await recorded).length === 0) throw new LeaseLost()
+    }
     let accepted: Accepted
     try {
-      accepted = await provider.send(message, {
-        signal,
-        async onData() {
-          const rows = await recordEmailHandover(db, job.id, begun.attempts)
-          if (rows.length === 0) throw new LeaseLost()
-        },
-      })
+      accepted = await provider.send(message, { signal, onData })
     } catch (error) {
       if (error instanceof DeliveryError) throw await notTaken(context, error, begun, pass)
+      // Ended from this side before the message began: what was counted ahead did not happen.
+      await asked
+      const why = cutBytes((error as Error).message, responseBytes)
+      await recordEmailFailure(
+        db,
+        job.id,
+        begun.attempts,
+        statusOf('transient', begun),
+        begun.unanswered,
+        null,
+        null,
+        null,
+        why,
+        false,
+      ).catch(() => undefined)
       throw error
     }
     pass.alive()
@@ -122,21 +137,20 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
   ): Promise<Error> {
     const { failure } = error
     const sort = classifyDelivery(failure)
-    const known = sort !== 'unknown'
-    const unanswered = known ? 0 : begun.unanswered + 1
-    const status = statuses[sort]
+    const unanswered = begun.unanswered + (sort === 'unknown' ? 1 : 0)
     const { code = null, enhanced = null, text = null } = failure.reply ?? {}
     const response = text === null ? null : cutBytes(text, responseBytes)
+    const why = cutBytes(error.message, responseBytes)
     await recordEmailFailure(
       db,
       job.id,
       begun.attempts,
-      status,
-      known,
+      statusOf(sort, begun),
+      unanswered,
       code,
       enhanced,
       response,
-      cutBytes(error.message, responseBytes),
+      why,
       sort === 'recipient',
     )
     const shown = new Error(withoutAddress(error.message, payload.to.address), { cause: error.cause })
@@ -168,7 +182,7 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
   /** An earlier run handed the message over, and nobody can tell what the provider said. */
   async function held({ job }: HandlerContext<EmailSendPayload>, begun: Begun): Promise<Error> {
     const what = doubtful('The run that sent it ended before the answer came.')
-    await recordEmailFailure(db, job.id, begun.attempts, 'unknown', false, null, null, null, what, false)
+    await recordEmailFailure(db, job.id, begun.attempts, 'unknown', begun.unanswered, null, null, null, what, false)
     return new NeverRetry(what)
   }
 }
@@ -181,6 +195,11 @@ const statuses = {
   recipient: 'rejected',
   message: 'rejected',
 } as const satisfies Record<DeliveryClass, 'failed' | 'unknown' | 'rejected'>
+
+/** As long as an earlier handover is in doubt, a later failure does not make it certain that nothing arrived. */
+function statusOf(sort: DeliveryClass, { unanswered }: Begun): 'failed' | 'unknown' | 'rejected' {
+  return statuses[sort] === 'failed' && unanswered > 0 ? 'unknown' : statuses[sort]
+}
 
 /** Once more at most, and only where a mail too many is better than one too few. */
 function mayResend({ category, on_unknown: onUnknown }: EmailSendPayload, unanswered: number): boolean {
@@ -215,7 +234,7 @@ function inTx(tx: JobTransaction): Queryable {
   return { query: ({ text, values }) => tx.query(text, values) }
 }
 
-function senderOf(key: string | undefined, { from, senders }: Config['mail']): EmailAddress {
+function senderOf(key: string | undefined, { from, senders }: EmailSendDeps['mail']): EmailAddress {
   if (key === undefined) return mailbox(from)
   const sender = Object.hasOwn(senders, key) ? senders[key] : undefined
   if (sender !== undefined) return mailbox(sender)
@@ -230,5 +249,5 @@ function mailbox(text: string): EmailAddress {
 
 /** The error of a job is shown to more people than its recipient. */
 function withoutAddress(message: string, address: string): string {
-  return message.replaceAll(new RegExp(RegExp.escape(address), 'gi'), '<recipient>')
+  return message.replaceAll(new RegExp(address.replaceAll(/[^\w@]/g, '\\$&'), 'gi'), '<recipient>')
 }

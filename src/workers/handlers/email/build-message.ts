@@ -1,12 +1,6 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type { EmailAddress } from '../../../jobs/email-send-payload.ts'
-
-/** What an email says, rendered. */
-export interface EmailContent {
-  readonly subject: string
-  readonly text: string
-  readonly html: string | null
-}
+import type { EmailContent } from '../../../jobs/email-template.ts'
 
 export interface EmailParts extends EmailContent {
   /** `<job.{job id}@{mail domain}>`: the same for every resend. */

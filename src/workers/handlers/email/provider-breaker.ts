@@ -13,8 +13,8 @@ export interface Pass {
 }
 
 export interface ProviderBreaker {
-  /** At once as a rule; while one run tries a provider that failed, after it. Throws Snooze as long as nobody may try. */
-  enter(): Promise<Pass>
+  /** At once as a rule; while one run tries a provider that failed, after it. Throws Snooze as long as nobody may try, or the signal's reason. */
+  enter(signal: AbortSignal): Promise<Pass>
 }
 
 interface BreakerDeps {
@@ -54,14 +54,17 @@ export function createProviderBreaker({ onOpen, onClose, random }: BreakerDeps):
   }
 
   return {
-    async enter() {
+    async enter(signal) {
       for (;;) {
         const restMs = openUntil - performance.now()
         // Not all at once when it is over.
         if (restMs > 0) throw new Snooze(Math.ceil(restMs + random() * second))
         if (strikes === 0) return { alive: close, fault: open, leave() {} }
         if (probe === null) break
-        await Promise.race([probe, wait(longestMs, undefined, { ref: false })])
+        await Promise.race([
+          probe,
+          wait(longestMs, undefined, { ref: false, signal }).catch(() => signal.throwIfAborted()),
+        ])
       }
       const { promise, resolve } = Promise.withResolvers<void>()
       probe = promise

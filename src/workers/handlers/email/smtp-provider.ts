@@ -53,17 +53,23 @@ export function createSmtpProvider(url: string, name = providerName(url)): MailP
 
   const open = async (signal: AbortSignal): Promise<SMTPConnection> => {
     const connection = new SMTPConnection({ ...options, ...limits })
+    // A connection that waits for the next message is ended by its socket timeout, or by the server.
+    const drop = (): void => void idle.delete(connection)
+    connection.on('error', drop)
+    connection.once('end', drop)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const abort = (): void => reject(signal.reason)
     signal.addEventListener('abort', abort)
+    const ended = (): void => reject(new Error('The connection was closed.'))
     connection.on('error', reject)
-    connection.once('end', () => reject(new Error('The connection was closed.')))
+    connection.once('end', ended)
     try {
       connection.connect((error) => {
         if (error) reject(error)
         else if (auth === undefined || !connection.allowsAuth) resolve()
         else connection.login(auth as SMTPConnectionAuth, (failure) => (failure ? reject(failure) : resolve()))
       })
+      signal.throwIfAborted()
       await promise
       return connection
     } catch (error) {
@@ -71,6 +77,8 @@ export function createSmtpProvider(url: string, name = providerName(url)): MailP
       throw error === signal.reason ? error : deliveryError(error as Error, 'connect')
     } finally {
       signal.removeEventListener('abort', abort)
+      connection.off('end', ended)
+      connection.off('error', reject)
     }
   }
 
@@ -88,6 +96,7 @@ export function createSmtpProvider(url: string, name = providerName(url)): MailP
         if (phase === 'data') return
         onData().then(
           () => {
+            if (refusal !== undefined) return
             phase = 'data'
             body.push(message.raw)
             body.push(null)
@@ -108,7 +117,10 @@ export function createSmtpProvider(url: string, name = providerName(url)): MailP
       connection.send(envelope, body, (error, info) => (error ? reject(error) : resolve(info)))
       const { response, serverMessageId } = await promise
       keep(connection)
-      return { response, providerMessageId: serverMessageId?.replace(/^<|>$/g, '') ?? queueId(response) }
+      return {
+        response,
+        providerMessageId: serverMessageId === undefined ? queueId(response) : asReported(serverMessageId),
+      }
     } catch (error) {
       if (refusal !== undefined || error === signal.reason) {
         connection.close()
@@ -124,13 +136,9 @@ export function createSmtpProvider(url: string, name = providerName(url)): MailP
     }
   }
 
-  /** An idle connection is closed by its socket timeout, or by the server; both end here. */
   const keep = (connection: SMTPConnection): void => {
-    if (closed) return connection.quit()
-    const drop = (): void => void idle.delete(connection)
-    connection.on('error', drop)
-    connection.once('end', drop)
-    idle.add(connection)
+    if (closed) connection.quit()
+    else idle.add(connection)
   }
 
   return {
@@ -171,6 +179,11 @@ function deliveryError(error: Error, phase: DeliveryFailure['phase']): DeliveryE
   const reply = typeof response === 'string' ? parseReply(response) : null
   const said = reply === null ? error.message : `The provider answered: ${reply.text}`
   return new DeliveryError(said, { phase, code, command, reply }, { cause: error })
+}
+
+/** Amazon SES reports on a message under its id alone, others under the whole Message-ID. */
+function asReported(messageId: string): string {
+  return messageId.replace(/^<|>$/g, '').replace(/@[a-z0-9-]+\.amazonses\.com$/, '')
 }
 
 /** Postfix: `250 2.0.0 Ok: queued as 4XyZ`; others: an id in angle brackets. */

@@ -1,0 +1,4 @@
+import { queuedByPriority, type ByPriority, type PlacedJob } from './list-jobs-parts.ts'
+import { statement } from './statement.ts'
+
+export const listQueuedJobsLast = statement<ByPriority, PlacedJob>('list_queued_jobs_last', queuedByPriority('desc'))

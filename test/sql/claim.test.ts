@@ -1,0 +1,406 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createPools, type Pools } from '../../src/db/pool.ts'
+import { firstRotation, noTenant, rotate, roundsFor, type Rotation } from '../../src/jobs/fairness.ts'
+import { claimFairByKind } from '../../src/sql/claim-fair-by-kind.ts'
+import { claimFairOfTenants } from '../../src/sql/claim-fair-of-tenants.ts'
+import { claimFair, type FairParams } from '../../src/sql/claim-fair.ts'
+import type { ClaimedRow, ClaimParams } from '../../src/sql/claim-parts.ts'
+import { claimPriorityByKind } from '../../src/sql/claim-priority-by-kind.ts'
+import { claimPriority } from '../../src/sql/claim-priority.ts'
+import { createClaimRules } from '../../src/workers/claim-rules.ts'
+import { createDispatcher } from '../../src/workers/dispatcher.ts'
+import { testDatabase, type TestDatabase } from '../support/database.ts'
+import { byUrgency, nextTurns, seededRandom, type ModelJob, type ModelRules, type Turn } from './fair-model.ts'
+import { claimParams, registerTestKinds, testTenant, testWorker, type TestWorker } from './support.ts'
+
+const kinds = ['crane', 'lock', 'signal'] as const
+
+let database: TestDatabase
+let pools: Pools
+let worker: TestWorker
+let tenants: string[]
+
+beforeAll(async () => {
+  database = await testDatabase()
+  // The sessions of the product: what is proved here holds for its plans.
+  pools = createPools(database.url)
+  await registerTestKinds(database.pool, kinds)
+  worker = await testWorker(database.pool)
+  tenants = []
+  for (let count = 0; count < 8; count += 1) tenants.push(await testTenant(database))
+  tenants.sort()
+})
+afterAll(async () => {
+  await pools.end()
+  await database.drop()
+})
+beforeEach(() => database.sql('truncate mdm.aa_job, mdm.aa_claim'))
+
+/** Written as the service writes them: due or not, they stand in the queue (a future head is one that SQL has moved). */
+async function insertJobs(jobs: readonly Omit<ModelJob, 'id'>[]): Promise<ModelJob[]> {
+  const rows = await database.sql<{ id: string; nr: number }>(
+    `with given as (select *, mdm.uuid_v7() as id from unnest($1::uuid[], $2::text[], $3::int[], $4::float8[]) with ordinality g(tenant_id, kind, priority, due_in, nr)),
+          made as (insert into mdm.aa_job (id, tenant_id, job_kind, priority, available_at, revision)
+                   select id, tenant_id, kind, priority, date_trunc('day', now()) + due_in * interval '1 second', 1 from given)
+     select id, nr::int from given`,
+    [
+      jobs.map((job) => job.tenantId),
+      jobs.map((job) => job.kind),
+      jobs.map((job) => job.priority),
+      jobs.map((job) => (job.dueIn > 0 ? job.dueIn + 200_000 : job.dueIn)),
+    ],
+  )
+  const ids = new Map(rows.map(({ id, nr }) => [nr, id]))
+  return jobs.map((job, index) => ({ ...job, id: ids.get(index + 1)! }))
+}
+
+type FairClaim = (params: ClaimParams, fair: FairParams, rules: ModelRules) => Promise<ClaimedRow[]>
+
+const bounds = (rules: ModelRules) => JSON.stringify(Object.fromEntries(rules.pairBounds))
+
+const fairClaims: Record<
+  string,
+  { readonly claim: FairClaim; readonly bounded: boolean; readonly ofTenants: boolean }
+> = {
+  claim_fair: {
+    claim: (params, fair) => claimFair(pools.claim, ...params, ...fair),
+    bounded: false,
+    ofTenants: false,
+  },
+  claim_fair_by_kind: {
+    claim: (params, fair, rules) => claimFairByKind(pools.claim, ...params, ...fair, bounds(rules)),
+    bounded: true,
+    ofTenants: false,
+  },
+  claim_fair_of_tenants: {
+    claim: (params, fair, rules) =>
+      claimFairOfTenants(pools.claim, ...params, ...fair, bounds(rules), [...rules.tenants!]),
+    bounded: true,
+    ofTenants: true,
+  },
+}
+
+/** A situation drawn from a seed. */
+function draw(random: () => number) {
+  const upTo = (most: number) => Math.floor(random() * (most + 1))
+  const some = <T>(from: readonly T[], share: number) => from.filter(() => random() < share)
+  const pairs = kinds.flatMap((kind) => tenants.map((tenant) => `${kind} ${tenant}`))
+  const weights = new Map(some(tenants, 0.4).map((tenant) => [tenant, 1 + upTo(4)]))
+  const excludes = random() < 0.5
+  const served = random() < 0.5 ? kinds : some(kinds, 0.7)
+  return {
+    upTo,
+    weights,
+    pairs,
+    some,
+    rules: {
+      kinds: new Set<string>(served.length > 0 ? served : kinds),
+      tenants: new Set(some(tenants, 0.7)),
+      excludedPairs: new Set(excludes ? some(pairs, 0.2) : []),
+      excludedTenants: new Set<string>(),
+      pairBounds: new Map<string, number>(),
+      weightOf: (tenant: string) => weights.get(tenant) ?? 1,
+    } satisfies ModelRules,
+    jobs(count: number): Omit<ModelJob, 'id'>[] {
+      const busy = some(tenants, 0.8)
+      return Array.from({ length: count }, () => ({
+        tenantId: (busy.length > 0 ? busy : tenants)[upTo(Math.max(busy.length, 1) - 1)]!,
+        kind: kinds[upTo(2)]!,
+        priority: upTo(2),
+        dueIn: random() < 0.2 ? 1 + upTo(50) : -upTo(5),
+      }))
+    },
+  }
+}
+
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, Math.floor(Math.random() * 1e9)]
+
+describe.each(Object.keys(fairClaims))('%s brings the turns in the order of the model', (name) => {
+  const { claim, bounded, ofTenants } = fairClaims[name]!
+
+  test.each(seeds)('seed %i', async (seed) => {
+    const random = seededRandom(seed)
+    const situation = draw(random)
+    const { upTo } = situation
+    const base: ModelRules = ofTenants ? situation.rules : { ...situation.rules, tenants: null }
+    let waiting = await insertJobs(situation.jobs(20 + upTo(60)))
+    let turn: Turn = { tenantId: noTenant, left: 0 }
+    let rotation: Rotation = firstRotation
+
+    for (let step = 0; step < 40 || nextTurns(waiting, base, turn, 1).length > 0; step += 1) {
+      if (step > 400) throw new Error(`seed ${seed}: not drained`)
+      // Exclusions and bounds change from claim to claim, and more jobs come.
+      const rules: ModelRules = {
+        ...base,
+        excludedTenants: new Set(random() < 0.2 ? situation.some(tenants, 0.3) : []),
+        pairBounds: new Map(
+          bounded && random() < 0.4 ? situation.some(situation.pairs, 0.3).map((pair) => [pair, 1 + upTo(2)]) : [],
+        ),
+      }
+      if (step < 40 && random() < 0.15) waiting.push(...(await insertJobs(situation.jobs(upTo(6)))))
+      const limit = 1 + upTo(random() < 0.5 ? 3 : 15)
+      const expected = nextTurns(waiting, rules, turn, limit)
+      const params = claimParams(worker, [...rules.kinds], limit, {
+        excludedPairs: Object.fromEntries([...rules.excludedPairs].map((pair) => [pair, 1])),
+        excludedTenants: Object.fromEntries([...rules.excludedTenants].map((tenant) => [tenant, 1])),
+      })
+      const fair: FairParams = [
+        rotation.afterTenant,
+        limit,
+        roundsFor(limit, rotation.tenants),
+        JSON.stringify(Object.fromEntries(situation.weights)),
+        rotation.cutTenant,
+        rotation.cutTaken,
+      ]
+      const rows = await claim(params, fair, rules)
+      const brought = rows.map((row) => row[0])
+      const where = `seed ${seed}, claim ${step}`
+
+      // Whole rounds may be left for the next statement; what it brings is what the model has next, without a gap.
+      expect(brought, where).toEqual(expected.slice(0, brought.length).map(({ job }) => job.id))
+      expect(brought.length > 0, where).toBe(expected.length > 0)
+      const last = expected[brought.length - 1]?.turn
+      const next = expected[brought.length]?.turn
+      expect(
+        last === undefined || last.left === 0 || next?.tenantId !== last.tenantId || rows.length === limit,
+        where,
+      ).toBe(true)
+      // A claim that found no more ends the turn.
+      if (last !== undefined) turn = brought.length < limit ? { ...last, left: 0 } : last
+      rotation = rotate(
+        rotation,
+        rows.map((row) => row[1]),
+        limit,
+        rules.weightOf,
+      )
+      const gone = new Set(brought)
+      waiting = waiting.filter((job) => !gone.has(job.id))
+    }
+  })
+})
+
+describe.each([
+  ['all kinds', { kinds: null, ofTenants: false }],
+  ['some kinds', { kinds: ['crane', 'signal'], ofTenants: false }],
+  ['some tenants', { kinds: null, ofTenants: true }],
+] as const)('the dispatcher of a pool that serves %s', (_, { kinds: own, ofTenants }) => {
+  test.each(seeds.slice(-6))('carries turns on over claims of any size, seed %i', async (seed) => {
+    const random = seededRandom(seed)
+    const situation = draw(random)
+    const served = own ?? kinds
+    const rules: ModelRules = {
+      ...situation.rules,
+      kinds: new Set(served),
+      tenants: ofTenants ? situation.rules.tenants : null,
+      excludedPairs: new Set(),
+    }
+    const claimRules = createClaimRules({ kinds: new Map(), providers: {} })
+    claimRules.update(
+      {
+        tenants: tenants.map((id) => ({ id, closed: false, weight: rules.weightOf(id), limits: null })),
+        pauses: [],
+        caps: [],
+        kinds: kinds.map((kind) => ({ name: kind, maxConcurrency: null })),
+      },
+      1,
+    )
+    const dispatcher = createDispatcher({
+      spec: {
+        name: 'default',
+        slots: 4,
+        kinds: own,
+        tenantIds: ofTenants ? [...rules.tenants!] : null,
+        dispatch: 'fair',
+      },
+      pool: pools.claim,
+      worker: worker.name,
+      instanceId: () => worker.instanceId,
+      rules: claimRules,
+    })
+    const waiting = await insertJobs(situation.jobs(120))
+    const total = nextTurns(waiting, rules, { tenantId: noTenant, left: 0 }, 1_000).map(({ job }) => job.id)
+    const brought: string[] = []
+    while (brought.length < total.length) {
+      const shape = { ...claimRules.shape(served, performance.now()), kinds: served }
+      const runs = await dispatcher.claim(1 + situation.upTo(12), shape, [])
+      expect(runs.length, `seed ${seed}`).toBeGreaterThan(0)
+      brought.push(...runs.map((run) => run.id))
+    }
+    // However it was cut into claims: one sequence.
+    expect(brought, `seed ${seed}`).toEqual(total)
+  })
+})
+
+describe('the order of priority', () => {
+  const priorityClaims = { claim_priority: claimPriority, claim_priority_by_kind: claimPriorityByKind }
+  beforeAll(async () => {
+    await database.sql(
+      'create index if not exists aa_job_by_priority on mdm.aa_job (priority, available_at, id) where lane = 0',
+    )
+    await database.sql(
+      'create index if not exists aa_job_by_kind_priority on mdm.aa_job (job_kind, priority, available_at, id) where lane = 0',
+    )
+  })
+
+  test.each(
+    Object.keys(priorityClaims).flatMap((name) =>
+      seeds.slice(-6).map((seed) => [name as keyof typeof priorityClaims, seed] as const),
+    ),
+  )('%s, seed %i', async (name, seed) => {
+    const random = seededRandom(seed)
+    const situation = draw(random)
+    const { rules, upTo } = situation
+    const waiting = await insertJobs(situation.jobs(80))
+    const fits = (job: ModelJob) => nextTurns([job], rules, { tenantId: noTenant, left: 0 }, 1).length > 0
+    const expected = waiting
+      .filter(fits)
+      .toSorted(byUrgency)
+      .map((job) => job.id)
+    const brought: string[] = []
+    for (;;) {
+      const params = claimParams(worker, [...rules.kinds], 1 + upTo(9), {
+        excludedPairs: Object.fromEntries([...rules.excludedPairs].map((pair) => [pair, 1])),
+      })
+      const rows = await priorityClaims[name](pools.claim, ...params, [...rules.tenants])
+      if (rows.length === 0) break
+      brought.push(...rows.map((row) => row[0]))
+    }
+    expect(brought, `seed ${seed}`).toEqual(expected)
+  })
+})
+
+test('four claimers at once, 10,000 jobs: none twice, none left', async () => {
+  await database.sql(
+    `insert into mdm.aa_job (tenant_id, job_kind, revision)
+     select ($1::uuid[])[1 + n % 8], ($2::text[])[1 + n % 3], 1 from generate_series(1, 10000) n`,
+    [tenants, kinds],
+  )
+  const seen: string[] = []
+  const claimers = [1, 2, 3, 4].map(async (nr) => {
+    const own = createPools(database.url)
+    let rotation = firstRotation
+    while (seen.length < 10_000) {
+      const limit = 50 * nr
+      const fair: FairParams = [
+        rotation.afterTenant,
+        limit,
+        roundsFor(limit, rotation.tenants),
+        '{}',
+        rotation.cutTenant,
+        rotation.cutTaken,
+      ]
+      const params = claimParams(worker, kinds, limit)
+      const rows =
+        nr % 2 === 0
+          ? await claimFair(own.claim, ...params, ...fair)
+          : await claimFairByKind(own.claim, ...params, ...fair, '{}')
+      rotation = rotate(
+        rotation,
+        rows.map((row) => row[1]),
+        limit,
+        () => 1,
+      )
+      seen.push(...rows.map((row) => row[0]))
+    }
+    await own.end()
+  })
+  await Promise.all(claimers)
+  expect(seen).toHaveLength(10_000)
+  expect(new Set(seen).size).toBe(10_000)
+  const [left] = await database.sql<{ left: number; runs: number; listed: number }>(
+    `select count(*) filter (where status <> 'running')::int as left, sum(runs)::int as runs,
+            (select sum(cardinality(job_ids))::int from mdm.aa_claim) as listed from mdm.aa_job`,
+  )
+  expect(left).toEqual({ left: 0, runs: 10_000, listed: 10_000 })
+})
+
+test('N01: a tenant with 5,000 jobs delays another by one round', async () => {
+  const [a, b] = tenants as [string, string]
+  await database.sql(
+    `insert into mdm.aa_job (tenant_id, job_kind, revision) select $1, 'crane', 1 from generate_series(1, 5000)`,
+    [a],
+  )
+  let rotation = firstRotation
+  const claim = async (limit: number) => {
+    const fair: FairParams = [
+      rotation.afterTenant,
+      limit,
+      roundsFor(limit, rotation.tenants),
+      '{}',
+      rotation.cutTenant,
+      rotation.cutTaken,
+    ]
+    const rows = await claimFair(pools.claim, ...claimParams(worker, kinds, limit), ...fair)
+    rotation = rotate(
+      rotation,
+      rows.map((row) => row[1]),
+      limit,
+      () => 1,
+    )
+    return rows.map((row) => row[1])
+  }
+  expect(new Set([...(await claim(1)), ...(await claim(4)), ...(await claim(4))])).toEqual(new Set([a]))
+  await insertJobs([{ tenantId: b, kind: 'lock', priority: 1_000, dueIn: 0 }])
+  expect((await claim(2)).toSorted()).toEqual([a, b].toSorted())
+})
+
+describe('P02: no claim ever scans the table', () => {
+  const text = (value: string | number | null | readonly string[]): string =>
+    value === null
+      ? 'null'
+      : typeof value === 'object'
+        ? `'{${value.join(',')}}'`
+        : typeof value === 'number'
+          ? String(value)
+          : `'${value}'`
+  const fair = [noTenant, 50, 2, '{}', noTenant, 0]
+  const claims = [
+    { statement: claimFair, params: fair, index: 'aa_job_by_tenant' },
+    { statement: claimFairByKind, params: [...fair, '{}'], index: 'aa_job_by_kind' },
+    { statement: claimFairOfTenants, params: [...fair, '{}', [noTenant]], index: 'aa_job_by_kind' },
+    { statement: claimPriority, params: [null], index: 'aa_job_by_priority' },
+    { statement: claimPriorityByKind, params: [null], index: 'aa_job_by_kind_priority' },
+  ]
+
+  test.each(claims)(
+    '$statement.statementName: on a fresh table, on the tenth run over 20,000 rows, and by its index',
+    async ({ statement, params, index }) => {
+      const fresh = await testDatabase()
+      try {
+        await fresh.sql('create index aa_job_by_priority on mdm.aa_job (priority, available_at, id) where lane = 0')
+        await fresh.sql(
+          'create index aa_job_by_kind_priority on mdm.aa_job (job_kind, priority, available_at, id) where lane = 0',
+        )
+        const sessions = createPools(fresh.url)
+        const client = await sessions.claim.connect()
+        const call = `execute claim(${[...claimParams(worker, kinds, 50), ...params].map(text).join(', ')})`
+        const plan = async () =>
+          (await client.query<{ 'QUERY PLAN': string }>(`explain ${call}`)).rows
+            .map((row) => row['QUERY PLAN'])
+            .join('\n')
+        await client.query(`prepare claim as ${statement.text}`)
+        const empty = await plan()
+        const [tenant] = await fresh.sql<{ id: string }>(`select id from mdm.aa_tenant where tenant_key = 'default'`)
+        await fresh.sql(
+          `insert into mdm.aa_job (tenant_id, job_kind, revision) select $1, ($2::text[])[1 + n % 3], 1 from generate_series(1, 20000) n`,
+          [tenant!.id, kinds],
+        )
+        for (let nth = 0; nth < 10; nth += 1) await client.query(call)
+        const tenth = await plan()
+        await client.query('deallocate claim')
+        await client.query('analyze mdm.aa_job')
+        await client.query(`prepare claim as ${statement.text}`)
+        const analyzed = await plan()
+        client.release()
+        await sessions.end()
+        for (const [when, each] of Object.entries({ empty, tenth, analyzed })) {
+          expect(each, when).not.toMatch(/(?:Seq|Bitmap Heap) Scan on aa_job\b/)
+          const indexes = [...each.matchAll(/Index (?:Only )?Scan using (\w+) on aa_job\b/g)].map(([, used]) => used)
+          expect(new Set(indexes), `${when}: ${each}`).toEqual(new Set([index]))
+        }
+      } finally {
+        await fresh.drop()
+      }
+    },
+  )
+})
