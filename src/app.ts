@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { checkKindOverrides, type Config } from './config.ts'
 import { checkServer } from './db/check-server.ts'
 import { makeDataDir } from './db/data-dir.ts'
+import { ensurePriorityIndex } from './db/ensure-priority-index.ts'
 import { databaseFault } from './db/database-fault.ts'
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts'
 import { createListener } from './db/listen.ts'
@@ -223,6 +224,9 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     await relay.start()
     maintenance.start()
     onStop('maintenance', () => maintenance.stop())
+    for (const pool of config.pools.filter(({ dispatch }) => dispatch === 'priority')) {
+      await ensurePriorityIndex(directUrl, pool.kinds === null ? 'all' : 'byKind')
+    }
     await engine.start(await poolSpecs(config, tenantKeys))
     onStop('workers', async () => {
       startingBecause = 'The service is shutting down.'

@@ -34,6 +34,8 @@ const senderCodes = new Set(['5.1.7', '5.1.8'])
 export function classifyDelivery({ phase, code, command, reply }: DeliveryFailure): DeliveryClass {
   if (code === 'ETLS' || code === 'EAUTH') return isThrottling(reply) ? 'throttled' : 'provider'
   if (reply === null) return classifySilence(phase, code)
+  // Neither yes nor no: after the message nobody can tell.
+  if (reply.code < 400) return phase === 'data' ? 'unknown' : 'transient'
   if ([530, 534, 535, 538].includes(reply.code)) return 'provider'
   if (isThrottling(reply)) return 'throttled'
   const permanent = (reply.enhanced?.[0] ?? String(reply.code)[0]) === '5'
@@ -50,13 +52,12 @@ export function parseReply(text: string): Reply | null {
 }
 
 function classifySilence(phase: DeliveryFailure['phase'], code: string): DeliveryClass {
-  // Refused before anything was said: no recipient, an address or a size that cannot be.
-  if (code === 'EENVELOPE' || code === 'EMESSAGE') return 'message'
   switch (phase) {
     case 'connect':
       return 'provider'
     case 'envelope':
-      return 'transient'
+      // Refused on this side: an address or a size that cannot be.
+      return code === 'EENVELOPE' || code === 'EMESSAGE' ? 'message' : 'transient'
     case 'data':
       return 'unknown'
   }

@@ -3,7 +3,10 @@ import { moveToRunning, type ClaimedRow, type ClaimParams } from './claim-parts.
 import { statement } from './statement.ts'
 
 /** The fair claim of pools that are limited to some tenants: their list is the rotation, no walk over the others. Same order as `claim_fair`. */
-export const claimFairOfTenants = statement<[...ClaimParams, ...FairParams, pairBounds: string, tenants: readonly string[]], ClaimedRow>(
+export const claimFairOfTenants = statement<
+  [...ClaimParams, ...FairParams, pairBounds: string, tenants: readonly string[]],
+  ClaimedRow
+>(
   'claim_fair_of_tenants',
   `-- pending -> running, fairly between some tenants; lives on aa_job_by_kind
 -- Rows are compared as (kind, tenant) and ordered as the index is: no other index can serve that, whatever the statistics make the planner think.

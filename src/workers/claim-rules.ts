@@ -148,7 +148,8 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
 
     weightOf: (tenantId) => weights.get(tenantId) ?? 1,
     weights: () => weightsText,
-    underCap: (kind, tenantId) => kind in caps.kinds || tenantId in caps.tenants || pairKey(kind, tenantId) in caps.pairs,
+    underCap: (kind, tenantId) =>
+      Object.hasOwn(caps.kinds, kind) || Object.hasOwn(caps.tenants, tenantId) || Object.hasOwn(caps.pairs, pairKey(kind, tenantId)),
     hasCaps: () => capped,
     knownKinds: () => known,
   }
@@ -166,7 +167,7 @@ function capsOf({ caps, kinds }: ClaimRulesRow): Caps {
 }
 
 function concerns({ kinds, tenants, pairs }: Caps, served: readonly string[]): boolean {
-  return served.some((kind) => kind in kinds) || Object.keys(tenants).length > 0 || Object.keys(pairs).length > 0
+  return served.some((kind) => Object.hasOwn(kinds, kind)) || Object.keys(tenants).length > 0 || Object.keys(pairs).length > 0
 }
 
 function validWeight(weight: unknown): weight is number {

@@ -132,7 +132,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
 function withoutCapped(shape: ClaimShape, { kinds, tenants, pairs }: Caps): ClaimShape {
   return {
     ...shape,
-    kinds: shape.kinds.filter((kind) => !(kind in kinds)),
+    kinds: shape.kinds.filter((kind) => !Object.hasOwn(kinds, kind)),
     excludedPairs: { ...shape.excludedPairs, ...pairs },
     excludedTenants: { ...shape.excludedTenants, ...tenants },
   }

@@ -12,7 +12,10 @@ let service: Service
 beforeEach(async () => {
   server = await restartableServer()
   // No instance may be taken for dead here: what is lost or done twice would be the fault of the database's absence alone.
-  supervisor = await createSupervisor({ ...server, settings: { STELLWERK_WORKERS: '100', STELLWERK_DEAD_AFTER_MS: '15000', STELLWERK_HEARTBEAT_MS: '1000' } })
+  supervisor = await createSupervisor({
+    ...server,
+    settings: { STELLWERK_WORKERS: '100', STELLWERK_DEAD_AFTER_MS: '15000', STELLWERK_HEARTBEAT_MS: '1000' },
+  })
   service = await supervisor.start()
 })
 
@@ -35,21 +38,29 @@ async function expectHarmless(): Promise<void> {
 }
 
 describe('F12: PostgreSQL', () => {
-  test('is restarted fast under load: nothing is lost, nothing runs twice, no attempt is spent on it', { timeout: 60_000 }, async () => {
-    for (let round = 0; round < 2; round += 1) {
-      await underLoad()
-      await server.restart('fast', 300)
-    }
-    await expectHarmless()
-  })
+  test(
+    'is restarted fast under load: nothing is lost, nothing runs twice, no attempt is spent on it',
+    { timeout: 60_000 },
+    async () => {
+      for (let round = 0; round < 2; round += 1) {
+        await underLoad()
+        await server.restart('fast', 300)
+      }
+      await expectHarmless()
+    },
+  )
 
-  test('crashes under load: nothing is lost, each end is written once, no attempt is spent on it', { timeout: 60_000 }, async () => {
-    for (let round = 0; round < 3; round += 1) {
-      await underLoad()
-      await server.restart('immediate')
-    }
-    await expectHarmless()
-  })
+  test(
+    'crashes under load: nothing is lost, each end is written once, no attempt is spent on it',
+    { timeout: 60_000 },
+    async () => {
+      for (let round = 0; round < 3; round += 1) {
+        await underLoad()
+        await server.restart('immediate')
+      }
+      await expectHarmless()
+    },
+  )
 
   test('is away for longer than handlers try to commit: they go on trying', { timeout: 60_000 }, async () => {
     await supervisor.enqueue({ kind: 'writes', count: 100, payload: { ms: 700 } })
@@ -68,14 +79,20 @@ describe('F12: PostgreSQL', () => {
   })
 })
 
-test('C01: all backends are terminated every second under load: the process survives, no job is lost or doubled', { timeout: 60_000 }, async () => {
-  for (let second = 0; second < 6; second += 1) {
-    await supervisor.enqueue(...mixOf(3))
-    await wait(1_000)
-    await server.sql('select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()')
-  }
-  await expectHarmless()
-})
+test(
+  'C01: all backends are terminated every second under load: the process survives, no job is lost or doubled',
+  { timeout: 60_000 },
+  async () => {
+    for (let second = 0; second < 6; second += 1) {
+      await supervisor.enqueue(...mixOf(3))
+      await wait(1_000)
+      await server.sql(
+        'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()',
+      )
+    }
+    await expectHarmless()
+  },
+)
 
 /** As a failover to a standby looks for those who stay connected. */
 async function readOnly(value: 'on' | 'off'): Promise<void> {

@@ -16,46 +16,71 @@ afterEach(async () => {
   await database.drop()
 })
 
-test('F02, F05: an instance that was frozen for longer than DEAD_AFTER changes nothing when it wakes up, registers anew and goes on', { timeout: 60_000 }, async () => {
-  const frozen = await supervisor.start()
-  await supervisor.enqueue({ kind: 'slow', count: 30, payload: { ms: 1_000 } }, { kind: 'writes', count: 30, payload: { ms: 1_000 } })
-  await until(async () => (await supervisor.count('running')) === 60, 'it has them in hand')
-  frozen.signal('SIGSTOP')
-  const other = await supervisor.start()
-  await until(async () => (await supervisor.journaled('job_recovered')) >= 60, 'another recovers them')
-  await supervisor.hasten()
-  await until(async () => (await supervisor.count('running')) === 60, 'they run elsewhere')
-  frozen.signal('SIGCONT')
-  await until(() => frozen.said('instance lost: it was taken for dead and has registered anew') > 0, 'it learns of its death')
-  expect(await supervisor.verdict()).toEqual([])
-  expect(await supervisor.journaled('job_done')).toBeGreaterThanOrEqual(60)
+test(
+  'F02, F05: an instance that was frozen for longer than DEAD_AFTER changes nothing when it wakes up, registers anew and goes on',
+  { timeout: 60_000 },
+  async () => {
+    const frozen = await supervisor.start()
+    await supervisor.enqueue(
+      { kind: 'slow', count: 30, payload: { ms: 1_000 } },
+      { kind: 'writes', count: 30, payload: { ms: 1_000 } },
+    )
+    await until(async () => (await supervisor.count('running')) === 60, 'it has them in hand')
+    frozen.signal('SIGSTOP')
+    const other = await supervisor.start()
+    await until(async () => (await supervisor.journaled('job_recovered')) >= 60, 'another recovers them')
+    await supervisor.hasten()
+    await until(async () => (await supervisor.count('running')) === 60, 'they run elsewhere')
+    frozen.signal('SIGCONT')
+    await until(
+      () => frozen.said('instance lost: it was taken for dead and has registered anew') > 0,
+      'it learns of its death',
+    )
+    expect(await supervisor.verdict()).toEqual([])
+    expect(await supervisor.journaled('job_done')).toBeGreaterThanOrEqual(60)
 
-  other.signal('SIGTERM')
-  await other.exited
-  await supervisor.enqueue({ kind: 'quick', count: 100 })
-  expect(await supervisor.verdict()).toEqual([])
-  expect(frozen.runs()).toBe(true)
-})
+    other.signal('SIGTERM')
+    await other.exited
+    await supervisor.enqueue({ kind: 'quick', count: 100 })
+    expect(await supervisor.verdict()).toEqual([])
+    expect(frozen.runs()).toBe(true)
+  },
+)
 
-test('an instance that wakes up gives back what it claims before it learns of its death', { timeout: 60_000 }, async () => {
-  // Its heartbeat comes late enough for claims in between.
-  const frozen = await supervisor.start({ settings: { STELLWERK_HEARTBEAT_MS: '2000', STELLWERK_DEAD_AFTER_MS: '4500' } })
-  frozen.signal('SIGSTOP')
-  const other = await supervisor.start({ command: 'worker', settings: { STELLWERK_POOLS: JSON.stringify([{ name: 'other', slots: 1, kinds: ['quick'] }]) } })
-  await until(async () => (await database.sql('select from mdm.aa_instance')).length === 1, 'it is given up')
-  other.signal('SIGKILL')
-  await other.exited
-  await supervisor.enqueue({ kind: 'slow', count: 60, payload: { ms: 3_000 } })
-  frozen.signal('SIGCONT')
-  await until(() => frozen.said('instance lost: it was taken for dead and has registered anew') > 0, 'it learns of its death')
-  await supervisor.hasten()
-  expect(await supervisor.verdict()).toEqual([])
-})
+test(
+  'an instance that wakes up gives back what it claims before it learns of its death',
+  { timeout: 60_000 },
+  async () => {
+    // Its heartbeat comes late enough for claims in between.
+    const frozen = await supervisor.start({
+      settings: { STELLWERK_HEARTBEAT_MS: '2000', STELLWERK_DEAD_AFTER_MS: '4500' },
+    })
+    frozen.signal('SIGSTOP')
+    const other = await supervisor.start({
+      command: 'worker',
+      settings: { STELLWERK_POOLS: JSON.stringify([{ name: 'other', slots: 1, kinds: ['quick'] }]) },
+    })
+    await until(async () => (await database.sql('select from mdm.aa_instance')).length === 1, 'it is given up')
+    other.signal('SIGKILL')
+    await other.exited
+    await supervisor.enqueue({ kind: 'slow', count: 60, payload: { ms: 3_000 } })
+    frozen.signal('SIGCONT')
+    await until(
+      () => frozen.said('instance lost: it was taken for dead and has registered anew') > 0,
+      'it learns of its death',
+    )
+    await supervisor.hasten()
+    expect(await supervisor.verdict()).toEqual([])
+  },
+)
 
 test('O02: a handler that keeps the event loop busy does not look like death', { timeout: 60_000 }, async () => {
   await supervisor.start()
   await supervisor.start()
-  await supervisor.enqueue({ kind: 'slow', count: 100, payload: { ms: 4_000 } }, { kind: 'busy', count: 1, payload: { ms: 4_000 } })
+  await supervisor.enqueue(
+    { kind: 'slow', count: 100, payload: { ms: 4_000 } },
+    { kind: 'busy', count: 1, payload: { ms: 4_000 } },
+  )
   expect(await supervisor.verdict()).toEqual([])
   expect(await supervisor.journaled('job_recovered')).toBe(0)
 })

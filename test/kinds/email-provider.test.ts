@@ -108,6 +108,28 @@ test('a provider that asks for less gets less, and no mail loses an attempt', as
   expect(told('provider:out')).toMatchObject([{ fault: 'throttling' }])
 })
 
+test('the cap of the provider holds over all tenants together, and costs no attempt', async () => {
+  const smtp = await startSmtpScript()
+  cleanups.push(() => smtp.stop())
+  await database.sql(
+    `insert into mdm.aa_tenant (tenant_key, name, metadata) select 'other', 'Other', metadata from mdm.aa_tenant where tenant_key = 'default'`,
+  )
+  workers = await startWorkers(database, {
+    env: { SMTP_URL: smtp.url, STELLWERK_PROVIDER_SMTP: '{"rps": 10, "burst": 5}' },
+  })
+  const started = performance.now()
+  const ids = await Promise.all(
+    Array.from({ length: 25 }, (_, nth) =>
+      workers!.enqueue({ ...mail(nth), tenant: nth % 2 === 0 ? 'default' : 'other' }),
+    ),
+  )
+  const jobs = await Promise.all(ids.map((id) => workers!.reached(id, 'done')))
+  const ms = performance.now() - started
+  expect(ms).toBeGreaterThan(1_800)
+  expect(ms).toBeLessThan(4_000)
+  expect(new Set(jobs.map(({ attempts }) => attempts))).toEqual(new Set([1]))
+})
+
 test("a person's pause is left alone by the breaker's, and outlives it", async () => {
   await database.sql(
     `insert into mdm.aa_queue_pause (job_kind, reason, paused_by) values ('email_send', 'by hand', 'user:admin')`,

@@ -3,7 +3,7 @@ import { inTransaction } from '../../src/db/transaction.ts'
 import { emailSendPayload } from '../../src/jobs/email-send-payload.ts'
 import { enqueue } from '../../src/sql/enqueue.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
-import { startSmtpScript, type SmtpScript } from '../support/smtp-script.ts'
+import { startSmtpScript, type SmtpAnswer, type SmtpScript, type SmtpStage } from '../support/smtp-script.ts'
 import { until } from '../support/until.ts'
 import { startWorkers, type Workers } from './support.ts'
 
@@ -260,6 +260,55 @@ describe('nobody knows whether it was taken', () => {
     const id = await workers.enqueue(mailTo(address(), { category: 'bulk' }))
     expect((await workers.reached(id, 'done')).attempts).toBe(3)
     expect(handed().map(({ taken }) => taken)).toEqual([false, false, true])
+  })
+})
+
+describe('odd endings', () => {
+  const stages: SmtpStage[] = ['greeting', 'ehlo', 'mail', 'rcpt', 'data', 'dot']
+  const once = (stage: SmtpStage, answer: SmtpAnswer): void => {
+    let left = 1
+    smtp.cut()
+    smtp.answer = (at) => (at === stage && left-- > 0 ? answer : undefined)
+  }
+
+  test.each(stages)('the connection is cut at %s: the mail goes out all the same', async (stage) => {
+    once(stage, 'drop')
+    const id = await workers.enqueue(mailTo(address()))
+    await workers.reached(id, 'done', 20_000)
+    expect(handed().filter(({ taken }) => taken)).toHaveLength(1)
+    expect(handed()).toHaveLength(stage === 'dot' ? 2 : 1)
+  })
+
+  test.each(stages)('%s is answered by nonsense: the mail goes out all the same', async (stage) => {
+    once(stage, 'nonsense')
+    const id = await workers.enqueue(mailTo(address()))
+    await workers.reached(id, 'done', 20_000)
+    expect(handed().filter(({ taken }) => taken)).toHaveLength(1)
+  })
+
+  test('nonsense after the message is doubt', async () => {
+    smtp.answer = (stage) => (stage === 'dot' ? 'nonsense' : undefined)
+    const id = await workers.enqueue(mailTo(address(), { category: 'bulk' }))
+    await workers.reached(id, 'dlq')
+    expect(await log(id)).toMatchObject({ status: 'unknown' })
+  })
+
+  test('a server that says goodbye on a kept connection is called again at once', async () => {
+    await workers.reached(await workers.enqueue(mailTo(address())), 'done')
+    let goodbyes = 1
+    smtp.answer = (stage) => (stage === 'mail' && goodbyes-- > 0 ? '421 4.4.2 idle for too long' : undefined)
+    const job = await workers.reached(await workers.enqueue(mailTo(address())), 'done')
+    expect(job.attempts).toBe(1)
+  })
+
+  test('a message larger than the server takes is not sent, and goes to the DLQ', async () => {
+    smtp.cut()
+    smtp.answer = (stage) => (stage === 'ehlo' ? '250-script\r\n250 SIZE 100' : undefined)
+    const id = await workers.enqueue(mailTo(address()))
+    const job = await workers.reached(id, 'dlq')
+    expect(job.lastError).toContain('Message size larger than allowed 100')
+    expect(handed()).toEqual([])
+    smtp.cut()
   })
 })
 

@@ -77,6 +77,9 @@ test.each<[DeliveryFailure['phase'], string, string | null, DeliveryClass]>([
   ['data', 'ETIMEDOUT', null, 'unknown'],
   ['data', 'ECONNECTION', null, 'unknown'],
   ['data', 'ESOCKET', null, 'unknown'],
+  ['data', 'EMESSAGE', null, 'unknown'],
+  ['data', 'EMESSAGE', '354 go on', 'unknown'],
+  ['envelope', 'EENVELOPE', '354 go on', 'transient'],
 ])('M02: at %s, %s with the answer %s is %s', (phase, code, reply, expected) => {
   expect(classifyDelivery({ phase, code, command: null, reply: reply === null ? null : parseReply(reply) })).toBe(
     expected,

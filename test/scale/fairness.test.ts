@@ -52,7 +52,10 @@ describe.each([1, 4])('over %i instances', (instances) => {
       first.signal('SIGTERM')
       await first.exited
     })
-    await supervisor.enqueue({ kind: 'slow', count: 400, payload: { ms: 40 }, tenant: 'heavy' }, { kind: 'slow', count: 400, payload: { ms: 40 }, tenant: 'light' })
+    await supervisor.enqueue(
+      { kind: 'slow', count: 400, payload: { ms: 40 }, tenant: 'heavy' },
+      { kind: 'slow', count: 400, payload: { ms: 40 }, tenant: 'light' },
+    )
     await Promise.all(Array.from({ length: instances }, () => supervisor.start()))
     await until(async () => (await supervisor.count('done', 'slow')) > 300, 'enough have run')
     const first = (await starts()).slice(0, 280)

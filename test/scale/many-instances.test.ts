@@ -34,26 +34,30 @@ describe.each([2, 4])('%i instances on one database', (instances) => {
   })
 })
 
-test('T03: a schedule brings exactly one job a tick, over three instances that are killed and started', { timeout: 60_000 }, async () => {
-  const settings = { STELLWERK_KINDS: fileURLToPath(new URL('./ticking-kinds.ts', import.meta.url)) }
-  const services = await Promise.all([1, 2, 3].map(() => supervisor.start({ settings })))
-  for (const [index, service] of services.entries()) {
-    const ticks = await supervisor.journaled('job_done')
-    await until(async () => (await supervisor.journaled('job_done')) > ticks + 1, 'it ticks')
-    service.signal(index === 1 ? 'SIGTERM' : 'SIGKILL')
-    await service.exited
-    await supervisor.start({ settings, dataDir: service.dataDir })
-  }
-  const rows = await database.sql<{ tick: string; late: number }>(
-    `select substr(idempotency_key, 6) as tick, date_part('epoch', created_at - substr(idempotency_key, 6)::timestamptz) as late
+test(
+  'T03: a schedule brings exactly one job a tick, over three instances that are killed and started',
+  { timeout: 60_000 },
+  async () => {
+    const settings = { STELLWERK_KINDS: fileURLToPath(new URL('./ticking-kinds.ts', import.meta.url)) }
+    const services = await Promise.all([1, 2, 3].map(() => supervisor.start({ settings })))
+    for (const [index, service] of services.entries()) {
+      const ticks = await supervisor.journaled('job_done')
+      await until(async () => (await supervisor.journaled('job_done')) > ticks + 1, 'it ticks')
+      service.signal(index === 1 ? 'SIGTERM' : 'SIGKILL')
+      await service.exited
+      await supervisor.start({ settings, dataDir: service.dataDir })
+    }
+    const rows = await database.sql<{ tick: string; late: number }>(
+      `select substr(idempotency_key, 6) as tick, date_part('epoch', created_at - substr(idempotency_key, 6)::timestamptz) as late
        from mdm.aa_job where job_kind = 'ticks' order by 1`,
-  )
-  const seconds = rows.map(({ tick }) => Date.parse(tick) / 1_000)
-  expect(seconds.length).toBeGreaterThan(5)
-  // One after the other, none doubled, none left out: somebody was always there.
-  expect(seconds).toEqual(seconds.map((_, index) => seconds[0]! + index))
-  expect(Math.min(...rows.map(({ late }) => late))).toBeGreaterThanOrEqual(0)
-})
+    )
+    const seconds = rows.map(({ tick }) => Date.parse(tick) / 1_000)
+    expect(seconds.length).toBeGreaterThan(5)
+    // One after the other, none doubled, none left out: somebody was always there.
+    expect(seconds).toEqual(seconds.map((_, index) => seconds[0]! + index))
+    expect(Math.min(...rows.map(({ late }) => late))).toBeGreaterThanOrEqual(0)
+  },
+)
 
 describe('wake-up', () => {
   const noPoll = { STELLWERK_POLL_MS: '30000' }
@@ -62,7 +66,10 @@ describe('wake-up', () => {
   /** From the enqueue to the start, by the database's clock. */
   async function waitMs(kind: string): Promise<number> {
     await until(() => supervisor.count('done', kind), `a job of kind ${kind} is done`)
-    const [row] = await database.sql(`select max(date_part('epoch', claimed_at - available_at) * 1000)::int as ms from mdm.aa_job where job_kind = $1`, [kind])
+    const [row] = await database.sql(
+      `select max(date_part('epoch', claimed_at - available_at) * 1000)::int as ms from mdm.aa_job where job_kind = $1`,
+      [kind],
+    )
     return row!.ms as number
   }
 
@@ -74,14 +81,19 @@ describe('wake-up', () => {
 
   test('so does a job whose time comes, and one whose retry is due', async () => {
     await supervisor.start({ settings: noPoll })
-    await database.sql(`select * from mdm.enqueue_job('quick', '{}', available_at => now() + interval '700 milliseconds')`)
+    await database.sql(
+      `select * from mdm.enqueue_job('quick', '{}', available_at => now() + interval '700 milliseconds')`,
+    )
     await database.sql(`select * from mdm.enqueue_job('fails_once', '{}')`)
     expect(await waitMs('quick')).toBeLessThan(wellBeforeThePollMs)
     expect(await waitMs('fails_once')).toBeLessThan(wellBeforeThePollMs)
   })
 
   test('a retry of one instance is done by another that is free', async () => {
-    const pool = (kinds: string[]) => ({ ...noPoll, STELLWERK_POOLS: JSON.stringify([{ name: 'only', slots: 2, kinds }]) })
+    const pool = (kinds: string[]) => ({
+      ...noPoll,
+      STELLWERK_POOLS: JSON.stringify([{ name: 'only', slots: 2, kinds }]),
+    })
     const first = await supervisor.start({ settings: pool(['snoozes']) })
     await supervisor.enqueue({ kind: 'snoozes', count: 1 })
     await until(async () => (await supervisor.journaled('job_released')) > 0, 'it was released')

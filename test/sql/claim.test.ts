@@ -234,12 +234,9 @@ describe.each([
 describe('the order of priority', () => {
   const priorityClaims = { claim_priority: claimPriority, claim_priority_by_kind: claimPriorityByKind }
   beforeAll(async () => {
-    await database.sql(
-      'create index if not exists aa_job_by_priority on mdm.aa_job (priority, available_at, id) where lane = 0',
-    )
-    await database.sql(
-      'create index if not exists aa_job_by_kind_priority on mdm.aa_job (job_kind, priority, available_at, id) where lane = 0',
-    )
+    // Two instances that start together: one builds, the other waits.
+    await Promise.all([ensurePriorityIndex(database.url, 'all'), ensurePriorityIndex(database.url, 'all')])
+    await ensurePriorityIndex(database.url, 'byKind')
   })
 
   test.each(
@@ -367,10 +364,8 @@ describe('P02: no claim ever scans the table', () => {
     async ({ statement, params, index }) => {
       const fresh = await testDatabase()
       try {
-        await fresh.sql('create index aa_job_by_priority on mdm.aa_job (priority, available_at, id) where lane = 0')
-        await fresh.sql(
-          'create index aa_job_by_kind_priority on mdm.aa_job (job_kind, priority, available_at, id) where lane = 0',
-        )
+        await ensurePriorityIndex(fresh.url, 'all')
+        await ensurePriorityIndex(fresh.url, 'byKind')
         const sessions = createPools(fresh.url)
         const client = await sessions.claim.connect()
         const call = `execute claim(${[...claimParams(worker, kinds, 50), ...params].map(text).join(', ')})`

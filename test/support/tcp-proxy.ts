@@ -72,7 +72,8 @@ export async function tcpProxy(databaseUrl: string): Promise<TcpProxy> {
     mode(next) {
       mode = next
       if (next === 'closed') cut()
-      if (next === 'open') for (const { client, server } of pairs) for (const socket of [client, server]) socket.resume()
+      if (next === 'open')
+        for (const { client, server } of pairs) for (const socket of [client, server]) socket.resume()
     },
     mute: (word) => void (muted = word),
     cut() {

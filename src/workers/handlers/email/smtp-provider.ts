@@ -176,9 +176,11 @@ function deliveryError(error: Error, phase: DeliveryFailure['phase']): DeliveryE
     command = null,
     response,
   } = error as Error & { code?: string; command?: string; response?: string }
-  const reply = typeof response === 'string' ? parseReply(response) : null
+  const reply = response === undefined ? null : parseReply(response)
   const said = reply === null ? error.message : `The provider answered: ${reply.text}`
-  return new DeliveryError(said, { phase, code, command, reply }, { cause: error })
+  // An answer that is no reply is none.
+  const known = reply === null && response !== undefined ? 'EPROTOCOL' : code
+  return new DeliveryError(said, { phase, code: known, command, reply }, { cause: error })
 }
 
 /** Amazon SES reports on a message under its id alone, others under the whole Message-ID. */
