@@ -34,7 +34,10 @@ function checkCron(cron: unknown): { readonly field: string; readonly problem: s
     return null
   } catch (error) {
     const reason = (error as Error).message.replace(/^CronPattern: /, '')
-    return { field: 'schedule.cron', problem: `must have five fields (minute hour day-of-month month day-of-week): ${reason}` }
+    return {
+      field: 'schedule.cron',
+      problem: `must have five fields (minute hour day-of-month month day-of-week): ${reason}`,
+    }
   }
 }
 

@@ -33,7 +33,9 @@ function patient(handler: Handler): Handler {
     try {
       return await handler(context)
     } catch (error) {
-      throw !(error instanceof StellwerkError) && databaseFault(error) === 'unavailable' ? new Snooze(databaseAwayMs) : error
+      throw !(error instanceof StellwerkError) && databaseFault(error) === 'unavailable'
+        ? new Snooze(databaseAwayMs)
+        : error
     }
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../support/until.ts'
 import { restartableServer, type RestartableServer } from './restartable-server.ts'
-import type { Service } from './service.ts'
+import type { Service } from '../support/service.ts'
 import { createSupervisor, mixOf, type Supervisor } from './supervisor.ts'
 
 let server: RestartableServer

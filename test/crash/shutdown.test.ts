@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { tcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
-import type { Exit, Service } from './service.ts'
+import type { Exit, Service } from '../support/service.ts'
 import { createSupervisor, mixOf, type Supervisor } from './supervisor.ts'
 
 const shutdownMs = 5_000

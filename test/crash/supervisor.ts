@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startService, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { startService, type Service } from './service.ts'
 import { violations, type Sql } from './violations.ts'
 
 /** How many jobs of a kind of `kinds.ts`, and what each of them gets. */
@@ -82,7 +82,7 @@ export async function createSupervisor({ url, sql, settings = {} }: SupervisorOp
 
   const launch = async (options: StartOptions = {}): Promise<Service> => {
     const service = startService({
-      command: options.command ?? 'worker',
+      args: [options.command ?? 'worker'],
       dataDir: options.dataDir ?? join(folder, String(services.length)),
       settings: { ...smallTimes, DATABASE_URL: options.url ?? url, ...settings, ...options.settings },
     })

@@ -34,7 +34,7 @@ const mail = (nth: number) => ({
 })
 const counts = async () => {
   const rows = await database.sql<{ status: string; jobs: number; attempts: number }>(
-    'select status, count(*)::int as jobs, max(attempts) as attempts from mdm.aa_job group by status',
+    `select status, count(*)::int as jobs, max(attempts) as attempts from mdm.aa_job where job_kind = 'email_send' group by status`,
   )
   return Object.fromEntries(rows.map(({ status, jobs, attempts }) => [status, { jobs, attempts }]))
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ensurePriorityIndex } from '../../src/db/ensure-priority-index.ts'
 import { createPools, type Pools } from '../../src/db/pool.ts'
 import { firstRotation, noTenant, rotate, roundsFor, type Rotation } from '../../src/jobs/fairness.ts'
 import { claimFairByKind } from '../../src/sql/claim-fair-by-kind.ts'
