@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { restartableServer } from '../test/crash/restartable-server.ts'
-import type { Service } from '../test/crash/service.ts'
 import { createSupervisor, mixOf } from '../test/crash/supervisor.ts'
+import type { Service } from '../test/support/service.ts'
 import { tcpProxy } from '../test/support/tcp-proxy.ts'
 
 // `npm run soak -- <minutes>`: three instances, one of them over a bad network, and one fault after another, chosen by chance.

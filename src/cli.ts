@@ -54,7 +54,7 @@ try {
 async function serve(preset: Record<string, string>): Promise<void> {
   const config = loadConfig({ ...process.env, ...preset })
   const log = createLog({ level: config.logLevel, format: config.env === 'development' && process.stdout.isTTY ? 'line' : 'json' })
-  let app: App | undefined
+  let app: App | null = null
   let signalledAt: number | undefined
   const onSignal = (signal: NodeJS.Signals): void => {
     if (signalledAt !== undefined && performance.now() - signalledAt < sameSignalMs) return

@@ -8,7 +8,8 @@ with paused as (
   values ($1, clock_timestamp() + $2::float8 * interval '1 millisecond', $3, $4)
   on conflict (job_kind, tenant_id) do update
      set until = excluded.until, reason = excluded.reason, paused_by = excluded.paused_by,
-         since = case when p.paused_by = excluded.paused_by then p.since else excluded.since end
+         -- Tried in between and still out: the same pause goes on.
+         since = case when p.paused_by = excluded.paused_by and p.until > clock_timestamp() - interval '2 minutes' then p.since else excluded.since end
    where p.paused_by = excluded.paused_by or p.until <= clock_timestamp()
   returning p.until, p.since = now() as begins),
 journaled as (

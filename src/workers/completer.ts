@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { databaseFault } from '../db/database-fault.ts'
 import type { Decision } from '../jobs/decide.ts'
+import { redactSecrets } from '../jobs/failure.ts'
 import type { EndFacts, EndOutcome, Events, ReleaseCause } from '../jobs/event.ts'
 import { dropClaims } from '../sql/drop-claims.ts'
 import { failJobs } from '../sql/fail-jobs.ts'
@@ -38,7 +39,8 @@ export interface Completer {
   settle(end: End): void
   /** Settles in the caller's transaction; the caller tells by `committed` once it has committed. */
   settleIn(tx: Queryable, end: End): Promise<Settled>
-  committed(end: End, settled: Settled): void
+  /** `uncertain`: an earlier try may have committed, so that a lost claim says nothing. */
+  committed(end: End, settled: Settled, uncertain?: boolean): void
   /** How many ends wait for their commit. */
   pending(): number
   /** Resolves when nothing is left to settle. */
@@ -107,7 +109,7 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
   /** The database refused what this end wants to write: a shorter text, then a fixed one, then it is left to recovery (FAULTS R10). */
   const settleRefused = async (end: End, error: Error): Promise<void> => {
     events.emit({ type: 'loop:failed', loop: 'settle', error })
-    for (const text of [error.message.slice(0, 500), 'The failure could not be recorded.']) {
+    for (const text of [redactSecrets(error.message).slice(0, 500), 'The failure could not be recorded.']) {
       const decision = { move: 'fail', permanent: false, delayMs: 0, failure: { error: text, name: 'Error', detail: null, fingerprint: 'unrecorded' } } as const
       const shorter: End =
         end.move === 'release'
@@ -183,7 +185,7 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
       }
     },
     settleIn: async (tx, end) => (await settleEnds(tx, [end]))[0]!,
-    committed: (end, settled) => report([end], [settled], false),
+    committed: (end, settled, uncertain = false) => report([end], [settled], uncertain),
     pending: () => count,
     idle: () => (count === 0 && !flushing ? Promise.resolve() : new Promise((resolve) => idleWaiters.add(resolve))),
   }

@@ -10,7 +10,10 @@ import { registerWorker } from '../sql/register-worker.ts'
 import { createClaimRules, type ClaimRules } from './claim-rules.ts'
 import { createCompleter } from './completer.ts'
 import type { PoolSpec } from './dispatcher.ts'
-import { createExecutor, type RunnableKind } from './executor.ts'
+import { createEnding } from './ending.ts'
+import type { RunnableKind } from './execution.ts'
+import { createExecutor } from './executor.ts'
+import { createHandlerContexts } from './handler-context.ts'
 import type { Instance } from './instance.ts'
 import { createPromoter } from './promoter.ts'
 import type { Run } from './run.ts'
@@ -94,12 +97,14 @@ export function createEngine(deps: EngineDeps): Engine {
     })
     const executor = createExecutor({
       kinds,
-      completer,
-      commitPool: pools.commit,
-      random: Math.random,
-      logLine: deps.logLine,
-      onProgress: deps.onProgress,
-      onEnqueued: () => wakeup.signal('work'),
+      contextOf: createHandlerContexts({ progressPool: pools.commit, logLine: deps.logLine, onProgress: deps.onProgress }),
+      end: createEnding({
+        completer,
+        commitPool: pools.commit,
+        random: Math.random,
+        logLine: deps.logLine,
+        onEnqueued: () => wakeup.signal('work'),
+      }),
     })
     return createWorkerPool({
       spec,

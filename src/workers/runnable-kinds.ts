@@ -2,7 +2,7 @@ import { databaseFault } from '../db/database-fault.ts'
 import { Snooze, StellwerkError } from '../jobs/errors.ts'
 import type { BuiltInKind, KindCatalogue } from '../jobs/kinds.ts'
 import type { OwnKind } from './define-kind.ts'
-import type { RunnableKind } from './executor.ts'
+import type { RunnableKind } from './execution.ts'
 import type { Handler } from './handler.ts'
 
 /**

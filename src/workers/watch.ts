@@ -3,7 +3,8 @@ import type { Queryable } from '../sql/statement.ts'
 import { JobAborted } from '../jobs/errors.ts'
 import { heartbeatJobs } from '../sql/heartbeat-jobs.ts'
 import { readStopRequests } from '../sql/read-stop-requests.ts'
-import type { Execution } from './executor.ts'
+import { abortExecution, type Execution } from './execution.ts'
+import type { Executor } from './executor.ts'
 
 /** Watches over running handlers: timeouts, heartbeats, stop requests, lost claims, handlers that ignore their abort. */
 export interface Watch {
@@ -19,6 +20,7 @@ export interface Watch {
 interface WatchDeps {
   readonly pool: Queryable
   readonly running: ReadonlySet<Execution>
+  readonly giveUp: Executor['giveUp']
   readonly abortGraceMs: number
   readonly abandonMs: number
   /** The slot of a handler that ignored its abort is replaced. */
@@ -28,7 +30,7 @@ interface WatchDeps {
 const tickMs = 50
 const stopRequestsEveryMs = 1_000
 
-export function createWatch({ pool, running, abortGraceMs, abandonMs, onReplaced }: WatchDeps): Watch {
+export function createWatch({ pool, running, giveUp, abortGraceMs, abandonMs, onReplaced }: WatchDeps): Watch {
   let timer: NodeJS.Timeout | undefined
   let askedAt = 0
   let asking = false
@@ -39,11 +41,11 @@ export function createWatch({ pool, running, abortGraceMs, abandonMs, onReplaced
     const beats: Execution[] = []
     for (const execution of running) {
       if (execution.abortedAt === 0) {
-        if (now >= execution.deadline) execution.abort(new JobAborted('timeout', `The handler ran longer than ${execution.kind.defaults.timeoutMs} ms.`))
-        else if (now - execution.heartbeatAt > execution.kind.defaults.staleAfterMs / 3) beats.push(execution)
+        if (now >= execution.deadline) abortExecution(execution, new JobAborted('timeout', `The handler ran longer than ${execution.runnable.kind.defaults.timeoutMs} ms.`))
+        else if (now - execution.heartbeatAt > execution.runnable.kind.defaults.staleAfterMs / 3) beats.push(execution)
       } else if (now - execution.abortedAt > abortGraceMs + abandonMs) onReplaced(execution)
       else if (now - execution.abortedAt > abortGraceMs && execution.run.state === 'running')
-        execution.giveUp({ type: 'threw', thrown: ignored(execution) })
+        giveUp(execution, { type: 'threw', thrown: ignored(execution) })
     }
     if (beats.length > 0 && !beating) void beat(beats)
     if (running.size > 0 && now - askedAt > stopRequestsEveryMs) void askForStops()
@@ -62,7 +64,7 @@ export function createWatch({ pool, running, abortGraceMs, abandonMs, onReplaced
       const now = performance.now()
       for (const execution of executions) {
         execution.heartbeatAt = now
-        if (!ids.has(execution.run.id)) execution.abort(new JobAborted('lease_lost', 'The claim on this job was taken back.'))
+        if (!ids.has(execution.run.id)) abortExecution(execution, new JobAborted('lease_lost', 'The claim on this job was taken back.'))
       }
     } catch {
       // The next tick tries again: a beat that is late by a tick harms nobody, the limit is three beats long.
@@ -83,7 +85,7 @@ export function createWatch({ pool, running, abortGraceMs, abandonMs, onReplaced
         asked.map(({ run }) => run.id),
       )
       const ids = new Set(stops.map((row) => row.id))
-      for (const execution of asked) if (ids.has(execution.run.id)) execution.abort(new JobAborted('stop', 'The job was asked to stop.'))
+      for (const execution of asked) if (ids.has(execution.run.id)) abortExecution(execution, new JobAborted('stop', 'The job was asked to stop.'))
     } catch {
       // Asked again within a second.
     } finally {
@@ -100,16 +102,16 @@ export function createWatch({ pool, running, abortGraceMs, abandonMs, onReplaced
     },
     async finish(ended, graceMs, marginMs) {
       if (await settlesWithin(ended, graceMs)) return
-      for (const execution of running) execution.abort(new JobAborted('shutdown', 'The service is shutting down.'))
+      for (const execution of running) abortExecution(execution, new JobAborted('shutdown', 'The service is shutting down.'))
       if (await settlesWithin(ended, marginMs)) return
       for (const execution of running)
-        execution.giveUp({ type: 'threw', thrown: new JobAborted('shutdown', 'The service shut down before the handler had ended.') })
+        giveUp(execution, { type: 'threw', thrown: new JobAborted('shutdown', 'The service shut down before the handler had ended.') })
     },
     dropAll() {
       for (const execution of running) {
         const reason = new JobAborted('shutdown', 'This instance was taken for dead; others have its jobs.')
-        execution.abort(reason)
-        execution.giveUp({ type: 'threw', thrown: reason })
+        abortExecution(execution, reason)
+        giveUp(execution, { type: 'threw', thrown: reason })
       }
     },
     stop() {

@@ -5,7 +5,8 @@ import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import type { ClaimRules, ClaimShape } from './claim-rules.ts'
 import type { Completer } from './completer.ts'
 import { createDispatcher, type PoolSpec } from './dispatcher.ts'
-import type { Execution, Executor, RunnableKind } from './executor.ts'
+import type { Execution, RunnableKind } from './execution.ts'
+import type { Executor } from './executor.ts'
 import { createPrefetch } from './prefetch.ts'
 import type { Run } from './run.ts'
 import { createWatch } from './watch.ts'
@@ -70,6 +71,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const watch = createWatch({
     pool: deps.watchPool,
     running,
+    giveUp: executor.giveUp,
     abortGraceMs: deps.abortGraceMs,
     abandonMs: deps.abandonMs,
     onReplaced: (execution) => {

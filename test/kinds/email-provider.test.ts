@@ -130,6 +130,24 @@ test('the cap of the provider holds over all tenants together, and costs no atte
   expect(new Set(jobs.map(({ attempts }) => attempts))).toEqual(new Set([1]))
 })
 
+test('one pause goes on while the provider stays out; after a while it is a new one', async () => {
+  const pause = () => pauseKind(database.pool, 'email_send', 60_000, 'out', 'system:email_breaker')
+  const journaled = async () =>
+    (await database.sql(`select 1 from mdm.aa_audit_log where action = 'queue_pause'`)).length
+  await pause()
+  await database.sql(
+    `update mdm.aa_queue_pause set since = now() - interval '1 hour', until = now() - interval '1 second'`,
+  )
+  await pause()
+  expect(await journaled()).toBe(1)
+  await database.sql(`update mdm.aa_queue_pause set until = now() - interval '10 minutes'`)
+  await pause()
+  expect(await journaled()).toBe(2)
+  expect(await database.sql(`select since > now() - interval '1 minute' as fresh from mdm.aa_queue_pause`)).toEqual([
+    { fresh: true },
+  ])
+})
+
 test("a person's pause is left alone by the breaker's, and outlives it", async () => {
   await database.sql(
     `insert into mdm.aa_queue_pause (job_kind, reason, paused_by) values ('email_send', 'by hand', 'user:admin')`,

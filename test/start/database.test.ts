@@ -208,6 +208,7 @@ describe('a server that comes and goes', () => {
     await until(() => service.said('the database went away during the start') > 0, 'it has noticed')
     await serve()
     await service.started()
+    expect((await readiness(service)).status).toBe(200)
   })
 
   test('gone, with a job in hand, when it is told to stop: ends with 0 in its time', async () => {

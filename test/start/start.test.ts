@@ -60,15 +60,9 @@ async function leftovers(at: string): Promise<void> {
 beforeAll(async () => {
   made = await mkdtemp(join(tmpdir(), 'stellwerk start '))
 })
-afterAll(() => leftovers(made))
-beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'stellwerk start '))
-  dataDir = join(home, "Ada's data")
-})
-afterEach(async () => {
-  for (const service of services.splice(0)) await kill(service)
-  await leftovers(dataDir)
-  await rm(home, { recursive: true })
+afterAll(async () => {
+  for (const service of services) await kill(service)
+  await leftovers(made)
 })
 
 test('a first start is ready, what it prints works, and SIGTERM ends it and its database', async () => {
@@ -97,7 +91,16 @@ test('a first start is ready, what it prints works, and SIGTERM ends it and its 
 })
 
 describe('on a data directory that is already there', () => {
-  beforeEach(haveData)
+  beforeEach(async () => {
+    home = await mkdtemp(join(tmpdir(), 'stellwerk start '))
+    dataDir = join(home, "Ada's data")
+    haveData()
+  })
+  afterEach(async () => {
+    for (const service of services.splice(0)) await kill(service)
+    await leftovers(dataDir)
+    await rm(home, { recursive: true })
+  })
 
   test('rows are kept, the token is kept, and a second process is refused and told who runs there', async () => {
     const token = await readFile(join(dataDir, 'admin.token'), 'utf8')
@@ -182,29 +185,37 @@ describe('on a data directory that is already there', () => {
   })
 })
 
-test(
-  'killed twenty times at random moments of the start, first or later: the next start works',
-  { timeout: 120_000 },
-  async () => {
-    const random = seededRandom()
-    for (let round = 0; round < 20; round++) {
-      // A quarter begins with nothing at all.
-      if (round % 4 === 0) await leftovers(dataDir)
-      const service = start()
-      await delay(100 + random.below(2_000))
-      // Whatever the one before has left is nothing to stumble over.
-      expect(service.runs(), `seed ${random.seed}, round ${round}: ${service.output()}`).toBe(true)
-      await kill(service)
-    }
-    const service = await started()
-    expect((await readiness(service)).status).toBe(200)
-    const id = await enqueue(service, 'email_send', {
-      to: { address: 'ada@example.org' },
-      content: { subject: 'Hello', text: 'It runs.' },
-    })
-    await until(async () => (await statusOf(service, id)) === 'DONE', 'a job is done')
-    expect(
-      (await readdir(dataDir)).filter((name) => name.startsWith('postgres.new-') || name.startsWith('run.json.')),
-    ).toEqual([])
-  },
-)
+describe('killed at random moments of the start, first or later', { concurrent: true }, () => {
+  // Two at once, since most of the time is the disk's.
+  test.for(['one', 'other'])(
+    'ten times on %s: the next start works',
+    { timeout: 120_000 },
+    async (name, { expect }) => {
+      const at = await mkdtemp(join(tmpdir(), `stellwerk ${name} `))
+      const random = seededRandom()
+      for (let round = 0; round < 10; round++) {
+        // Some begin with nothing at all.
+        if (round % 4 === 0) await leftovers(at)
+        const service = startService({ dataDir: at })
+        await delay(100 + random.below(2_000))
+        // Whatever the one before has left is nothing to stumble over.
+        expect(service.runs(), `seed ${random.seed}, round ${round}: ${service.output()}`).toBe(true)
+        await kill(service)
+      }
+      const service = startService({ dataDir: at })
+      try {
+        await service.started()
+        expect((await readiness(service)).status).toBe(200)
+        const id = await enqueue(service, 'email_send', {
+          to: { address: 'ada@example.org' },
+          content: { subject: 'Hello', text: 'It runs.' },
+        })
+        await until(async () => (await statusOf(service, id)) === 'DONE', 'a job is done')
+        expect((await readdir(at)).filter((entry) => /^(postgres\.new-|run\.json\.)/.test(entry))).toEqual([])
+      } finally {
+        await kill(service)
+        await leftovers(at)
+      }
+    },
+  )
+})

@@ -1,0 +1,148 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Pool } from 'pg'
+import { databaseFault } from '../db/database-fault.ts'
+import { inTransaction } from '../db/transaction.ts'
+import { decide, type Outcome } from '../jobs/decide.ts'
+import { JobAborted, LeaseLost } from '../jobs/errors.ts'
+import { redactSecrets } from '../jobs/failure.ts'
+import type { Completer, End } from './completer.ts'
+import type { Execution, RunnableKind } from './execution.ts'
+import { jobFacts, jobLog, type HandlerContextDeps } from './handler-context.ts'
+import type { HandlerResult, JobLog } from './handler.ts'
+import { jobTransaction } from './job-transaction.ts'
+import type { Run } from './run.ts'
+
+interface EndingDeps {
+  readonly completer: Completer
+  readonly commitPool: Pool
+  /** In [0, 1). */
+  readonly random: () => number
+  readonly logLine: HandlerContextDeps['logLine']
+  /** Told after a commit in which a handler enqueued. */
+  readonly onEnqueued: () => void
+}
+
+/** Settles a run once; whatever comes later is too late. Pending only where the slot has to wait for a transaction. */
+export type Ending = (execution: Execution, outcome: Outcome, result: HandlerResult | undefined) => Promise<void> | undefined
+
+const logBytes = 8 * 1024
+const resultBytes = 64 * 1024
+const conflictTries = 6
+
+/** What follows the handler: its outcome becomes an end, and the end is settled, alone or in a group. */
+export function createEnding({ completer, commitPool, random, logLine, onEnqueued }: EndingDeps): Ending {
+  const fail = (execution: Execution, thrown: unknown, durationMs: number): Promise<void> | undefined => {
+    const { run, runnable } = execution
+    run.state = 'ended'
+    const decision = decide(run, { type: 'threw', thrown }, runnable.kind.defaults.backoff, random())
+    if (decision.move === 'release') {
+      completer.settle({ run, move: 'release', durationMs, delayMs: decision.delayMs, cause: decision.cause, unstarted: false })
+    } else if (decision.move === 'fail') {
+      const failed: End = { run, move: 'fail', durationMs, decision, logText: keptLines(execution.lines) }
+      if (runnable.onFailure !== undefined) return failWithFollowUp(failed, runnable.onFailure)
+      completer.settle(failed)
+    }
+    return undefined
+  }
+
+  /** The failure and the kind's own follow-up in one transaction; if the follow-up fails, the failure is recorded alone. */
+  const failWithFollowUp = async (failed: End & { move: 'fail' }, onFailure: NonNullable<RunnableKind['onFailure']>): Promise<void> => {
+    try {
+      const settled = await inTransaction(commitPool, async (tx) => {
+        const how = await completer.settleIn(tx, failed)
+        if (!how.lost && (how.outcome === 'dlq' || how.outcome === 'stopped')) {
+          const move = how.outcome === 'dlq' ? 'dlq' : 'stop'
+          await onFailure(jobTransaction(tx), jobFacts(failed.run), { move, error: failed.decision.failure.error })
+        }
+        return how
+      })
+      completer.committed(failed, settled)
+    } catch (error) {
+      logLine(failed.run, 'warn', redactSecrets(`onFailure failed: ${(error as Error).message}`))
+      completer.settle(failed)
+    }
+  }
+
+  /** running -> done in one transaction with what the handler writes; again on a broken connection, since the effect has already happened. */
+  const commit = async (
+    execution: Execution,
+    write: NonNullable<HandlerResult['commit']>,
+    done: End & { move: 'finish' },
+  ): Promise<void> => {
+    const { run } = execution
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        let enqueued = false
+        const settled = await inTransaction(commitPool, async (tx) => {
+          const how = await completer.settleIn(tx, done)
+          if (how.lost) throw new LeaseLost()
+          await write(jobTransaction(tx, () => (enqueued = true)))
+          return how
+        })
+        run.state = 'ended'
+        completer.committed(done, settled)
+        if (enqueued) onEnqueued()
+        return
+      } catch (error) {
+        if (hasEnded(run)) return
+        if (error instanceof LeaseLost) {
+          run.state = 'ended'
+          // After a broken connection the first try may be what ended it.
+          completer.committed(done, { lost: true }, attempt > 1)
+          return
+        }
+        const fault = databaseFault(error)
+        // A database that is away is no failure of the handler (FAULTS F12): what ends the trying is its end, or the run's own time limit.
+        if (fault !== 'unavailable' && (fault !== 'conflict' || attempt >= conflictTries)) return fail(execution, error, done.durationMs)
+        await wait(Math.min(100 * 2 ** Math.min(attempt - 1, 10), 3_000) * (0.5 + Math.random()))
+      }
+    }
+  }
+
+  return (execution, outcome, result) => {
+    const { run } = execution
+    if (hasEnded(run)) return undefined
+    const durationMs = performance.now() - run.startedAt
+    if (outcome.type === 'threw') return fail(execution, reasonOf(execution, outcome.thrown), durationMs)
+    const resultText = result?.result === undefined ? null : resultTextOf(result.result, jobLog(execution, logLine))
+    const done: End & { move: 'finish' } = { run, move: 'finish', durationMs, resultText }
+    if (result?.commit !== undefined) return commit(execution, result.commit, done)
+    run.state = 'ended'
+    completer.settle(done)
+    return undefined
+  }
+}
+
+function hasEnded(run: Run): boolean {
+  return run.state === 'ended'
+}
+
+/** What an aborted handler throws is its way of obeying: the abort is the reason. */
+function reasonOf({ aborted }: Execution, thrown: unknown): unknown {
+  if (aborted === undefined || !(thrown instanceof Error)) return thrown
+  const obeys = thrown.name === 'AbortError' || thrown instanceof JobAborted || thrown.cause instanceof JobAborted
+  return obeys ? aborted : thrown
+}
+
+/** The last log lines that fit, as JSON. */
+function keptLines(lines: readonly string[] | undefined): string | null {
+  if (lines === undefined) return null
+  let bytes = 0
+  const kept = lines.toReversed().filter((line) => (bytes += Buffer.byteLength(line)) <= logBytes)
+  return JSON.stringify(kept.toReversed())
+}
+
+/** A result that is too large or cannot be stored is left out with a warning: the work is done all the same. */
+function resultTextOf(result: unknown, log: JobLog): string | null {
+  const text = JSON.stringify(result)
+  if (text === undefined) return null
+  if (Buffer.byteLength(text) > resultBytes) {
+    log.warn(`The result has more than ${resultBytes} bytes of JSON and is not stored.`)
+    return null
+  }
+  if (/\\u0000|\\ud[89a-f]/i.test(text)) {
+    log.warn('The result holds a NUL or half a surrogate pair and is not stored.')
+    return null
+  }
+  return text
+}

@@ -1,0 +1,51 @@
+import type { JobAborted } from '../jobs/errors.ts'
+import type { JobKind } from '../jobs/kinds.ts'
+import type { Handler, JobFacts, JobTransaction } from './handler.ts'
+import type { ProgressWriter } from './progress-writer.ts'
+import type { Run } from './run.ts'
+
+/** A kind as this process can run it. */
+export interface RunnableKind {
+  readonly kind: JobKind
+  readonly handler: Handler
+  /** In the transaction of the move that ends the job for good (PROMISES, `onFailure`). */
+  readonly onFailure?: (tx: JobTransaction, job: JobFacts, outcome: { move: 'dlq' | 'stop' | 'cancel'; error: string | null }) => Promise<void>
+}
+
+/** A handler at work. What is only sometimes needed is made when it is first touched: a drain starts 40,000 of these a second. */
+export interface Execution {
+  readonly run: Run
+  readonly runnable: RunnableKind
+  /** Monotonic milliseconds, as all times here. */
+  readonly deadline: number
+  heartbeatAt: number
+  /** When an abort was signalled; 0: not aborted. */
+  abortedAt: number
+  aborted: JobAborted | undefined
+  controller: AbortController | undefined
+  progress: ProgressWriter | undefined
+  /** The handler's last log lines. */
+  lines: string[] | undefined
+}
+
+export function createExecution(run: Run, runnable: RunnableKind, now: number): Execution {
+  return {
+    run,
+    runnable,
+    deadline: now + runnable.kind.defaults.timeoutMs,
+    heartbeatAt: now,
+    abortedAt: 0,
+    aborted: undefined,
+    controller: undefined,
+    progress: undefined,
+    lines: undefined,
+  }
+}
+
+/** Fires the handler's AbortSignal; the first reason stands. */
+export function abortExecution(execution: Execution, reason: JobAborted): void {
+  if (execution.aborted !== undefined) return
+  execution.aborted = reason
+  execution.abortedAt = performance.now()
+  execution.controller?.abort(reason)
+}

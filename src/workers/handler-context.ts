@@ -1,0 +1,111 @@
+import type { Queryable } from '../sql/statement.ts'
+import { checkPayload } from '../jobs/check-payload.ts'
+import { JobAborted, NeverRetry } from '../jobs/errors.ts'
+import { cutBytes, redactSecrets } from '../jobs/failure.ts'
+import type { JobKind } from '../jobs/kinds.ts'
+import { abortExecution, type Execution } from './execution.ts'
+import type { HandlerContext, JobFacts, JobLog, ProgressReport } from './handler.ts'
+import { createProgressWriter } from './progress-writer.ts'
+import type { Run } from './run.ts'
+
+export interface HandlerContextDeps {
+  readonly progressPool: Queryable
+  readonly logLine: (run: Run, level: 'info' | 'warn', message: string) => void
+  /** Told when a report was written to the job's row. */
+  readonly onProgress: (jobId: string) => void
+}
+
+const logLines = 100
+const logLineBytes = 1_000
+
+/** Makes what handlers get. One prototype for all of them: a job pays only for what its handler touches. */
+export function createHandlerContexts(deps: HandlerContextDeps): (execution: Execution) => HandlerContext<unknown> {
+  interface Made extends HandlerContext<unknown> {
+    readonly execution: Execution
+  }
+
+  const keep = <Value>(made: Made, name: keyof HandlerContext<unknown>, value: Value): Value => {
+    Object.defineProperty(made, name, { value })
+    return value
+  }
+
+  const prototype: ThisType<Made> & HandlerContext<unknown> = {
+    get payload(): unknown {
+      const { run, runnable } = this.execution
+      return keep(this, 'payload', readPayload(runnable.kind, run.payloadText))
+    },
+    get job() {
+      return keep(this, 'job', jobFacts(this.execution.run))
+    },
+    get signal() {
+      const { execution } = this
+      execution.controller ??= new AbortController()
+      if (execution.aborted !== undefined && !execution.controller.signal.aborted) execution.controller.abort(execution.aborted)
+      return execution.controller.signal
+    },
+    get log() {
+      const { execution } = this
+      return keep(this, 'log', jobLog(execution, deps.logLine))
+    },
+    get progress() {
+      const { execution } = this
+      return keep(this, 'progress', (report: ProgressReport) => progressOf(execution, deps).report(report))
+    },
+  }
+
+  return (execution) => Object.assign(Object.create(prototype) as Made, { execution })
+}
+
+/** What a handler knows of its job. */
+export function jobFacts(run: Run): JobFacts {
+  return {
+    id: run.id,
+    tenantId: run.tenantId,
+    kind: run.kind,
+    attempts: run.attempts,
+    maxAttempts: run.maxAttempts,
+    priority: run.priority,
+    createdAt: new Date(run.createdMs),
+    availableAt: new Date(run.availableMs),
+    idempotencyKey: run.idempotencyKey,
+    correlationId: run.correlationId,
+  }
+}
+
+/** The log of one run: kept with the attempt, and written to the service's log. */
+export function jobLog(execution: Execution, write: HandlerContextDeps['logLine']): JobLog {
+  const line = (level: 'info' | 'warn', text: string): void => {
+    const message = cutBytes(redactSecrets(String(text)), logLineBytes)
+    const lines = (execution.lines ??= [])
+    lines.push(`${level}: ${message}`)
+    if (lines.length > logLines) lines.shift()
+    write(execution.run, level, message)
+  }
+  return { info: (text) => line('info', text), warn: (text) => line('warn', text) }
+}
+
+function progressOf(execution: Execution, { progressPool, onProgress }: HandlerContextDeps) {
+  return (execution.progress ??= createProgressWriter({
+    pool: progressPool,
+    run: execution.run,
+    onSaved: () => {
+      execution.heartbeatAt = performance.now()
+      onProgress(execution.run.id)
+    },
+    onLost: () => abortExecution(execution, new JobAborted('lease_lost', 'The claim on this job was taken back.')),
+    onStop: () => abortExecution(execution, new JobAborted('stop', 'The job was asked to stop.')),
+  }))
+}
+
+/** Parsed and checked when the handler first touches it. SQL callers are checked here for the first time. */
+function readPayload(kind: JobKind, text: string): unknown {
+  const checked = checkPayload(kind.payload, JSON.parse(text))
+  if (checked.ok) return checked.payload
+  const [problem] = checked.problems
+  throw new NeverRetry(new PayloadInvalid(`payload${problem!.pointer}: ${problem!.message}`))
+}
+
+/** The stored payload breaks the kind's schema. */
+class PayloadInvalid extends Error {
+  override readonly name = 'PayloadInvalid'
+}
