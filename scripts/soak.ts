@@ -20,7 +20,7 @@ const server = await restartableServer()
 const way = await tcpProxy(server.url)
 const supervisor = await createSupervisor({
   ...server,
-  settings: { STELLWERK_WORKERS: '300', STELLWERK_DEAD_AFTER_MS: '3000' },
+  settings: { STELLWERK_WORKERS: '300', STELLWERK_DEAD_AFTER_MS: '3000', STELLWERK_CLEANUP_TICK_MS: '5000' },
 })
 const services: Service[] = []
 let ended = false

@@ -4,7 +4,7 @@ import { checkKindOverrides, type Config } from './config.ts'
 import { checkServer } from './db/check-server.ts'
 import { makeDataDir } from './db/data-dir.ts'
 import { ensurePriorityIndex } from './db/ensure-priority-index.ts'
-import { databaseFault } from './db/database-fault.ts'
+import { databaseFault } from './jobs/database-fault.ts'
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts'
 import { createListener } from './db/listen.ts'
 import { migrate, migrationStatus } from './db/migrate.ts'
@@ -99,12 +99,16 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
 
     const dataDir = await makeDataDir(config.dataDir)
     const { url, directUrl, runFile } = await openDatabase(dataDir)
-    const auth = config.auth.jwtSecret === null && config.env === 'development' ? { ...config.auth, jwtSecret: await ensureJwtSecret(dataDir) } : config.auth
+    const auth =
+      config.auth.jwtSecret === null && config.env === 'development'
+        ? { ...config.auth, jwtSecret: await ensureJwtSecret(dataDir) }
+        : config.auth
 
     const events = createEvents((error) => log.error({ err: error }, 'a listener failed'))
     onStop('log', logEvents(log, events))
     const pools = createPools(url, {
       directUrl,
+      idleInTransactionMs: config.deadAfterMs,
       onError: (pool, error) => events.emit({ type: 'connection:lost', connection: pool, error }),
     })
     onStop('pools', () => pools.end())
@@ -147,7 +151,11 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       onRecovered: () => wakeup.signal('journal'),
       keepKinds: ownKinds.filter(({ onFailure }) => onFailure !== null).map(({ name }) => name),
     })
-    const { handlers, mailbox, stop: stopHandlers } = await createHandlers({ config, pools, dataDir, events, wakeup, maintenance })
+    const {
+      handlers,
+      mailbox,
+      stop: stopHandlers,
+    } = await createHandlers({ config, pools, dataDir, events, wakeup, maintenance })
     onStop('handlers', stopHandlers)
 
     const engine = createEngine({
@@ -159,7 +167,8 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       wakeup,
       instance,
       times: config,
-      logLine: (run, level, message) => log[level]({ jobId: run.id, kind: run.kind, tenantId: run.tenantId, attempt: run.attempts }, message),
+      logLine: (run, level, message) =>
+        log[level]({ jobId: run.id, kind: run.kind, tenantId: run.tenantId, attempt: run.attempts }, message),
       onProgress: (jobId) => relay.tellProgress(jobId),
     })
     let startingBecause: string | null = 'The service is starting.'
@@ -185,7 +194,10 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
         findApiKey: (key) => findApiKey(pools.api, key),
         verifyJwt: createVerifyJwt({ auth, findTenantIds: (names) => findTenantIds(pools.api, names) }),
       }),
-      health: createHealth({ pool: pools.api, workersUnfit: () => [...(startingBecause === null ? [] : [startingBecause]), ...engine.unfit()] }),
+      health: createHealth({
+        pool: pools.api,
+        workersUnfit: () => [...(startingBecause === null ? [] : [startingBecause]), ...engine.unfit()],
+      }),
       metrics: createMetrics({
         events,
         db: pools.api,
@@ -269,7 +281,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
 
   /** Waits for a server that is not there yet; what waiting cannot mend is a StartError. */
   const databaseReady = async (url: string): Promise<void> => {
-    for (let told = ''; ; ) {
+    for (let told = ''; ;) {
       aborted.signal.throwIfAborted()
       const check = await checkServer(url)
       if (check.kind === 'ready') return
@@ -286,8 +298,13 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       if (applied.length > 0) log.info({ migrations: applied }, 'migrated')
       return
     }
-    const behind = (await migrationStatus(url)).filter((row) => row.state !== 'applied').map((row) => `${row.name} is ${row.state}`)
-    if (behind.length > 0) throw new StartError(`The database does not fit this version (${behind.join(', ')}) and STELLWERK_MIGRATE is off. Run stellwerk migrate.`)
+    const behind = (await migrationStatus(url))
+      .filter((row) => row.state !== 'applied')
+      .map((row) => `${row.name} is ${row.state}`)
+    if (behind.length > 0)
+      throw new StartError(
+        `The database does not fit this version (${behind.join(', ')}) and STELLWERK_MIGRATE is off. Run stellwerk migrate.`,
+      )
   }
 
   const kill = (): void => embedded?.kill('SIGINT')
@@ -352,11 +369,19 @@ function withCleanupTick(catalogue: KindCatalogue, everyMs: number): KindCatalog
 async function poolSpecs(config: Config, tenantKeys: ReturnType<typeof createTenantKeys>) {
   return Promise.all(
     config.pools.map(async (pool) => {
-      const tenantIds = pool.tenants === null ? null : await Promise.all(pool.tenants.map(async (key) => {
-        const tenant = await tenantKeys.find(key)
-        if (tenant === null) throw new StartError(`STELLWERK_POOLS: the pool ${pool.name} names the tenant ${key}, which does not exist. Create it first, or correct the name.`)
-        return tenant.id
-      }))
+      const tenantIds =
+        pool.tenants === null
+          ? null
+          : await Promise.all(
+              pool.tenants.map(async (key) => {
+                const tenant = await tenantKeys.find(key)
+                if (tenant === null)
+                  throw new StartError(
+                    `STELLWERK_POOLS: the pool ${pool.name} names the tenant ${key}, which does not exist. Create it first, or correct the name.`,
+                  )
+                return tenant.id
+              }),
+            )
       return { name: pool.name, slots: pool.slots, kinds: pool.kinds, tenantIds, dispatch: pool.dispatch }
     }),
   )
@@ -364,5 +389,16 @@ async function poolSpecs(config: Config, tenantKeys: ReturnType<typeof createTen
 
 function resolvedConfiguration(config: Config, port: number) {
   const { pools, api, env, pollMs, heartbeatMs, deadAfterMs, shutdownMs } = config
-  return { version, port, env, api, pools, database: config.database.url === null ? 'embedded' : 'external', pollMs, heartbeatMs, deadAfterMs, shutdownMs }
+  return {
+    version,
+    port,
+    env,
+    api,
+    pools,
+    database: config.database.url === null ? 'embedded' : 'external',
+    pollMs,
+    heartbeatMs,
+    deadAfterMs,
+    shutdownMs,
+  }
 }

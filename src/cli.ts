@@ -45,7 +45,9 @@ try {
   const stranger = args.find((arg) => !command.options.includes(arg))
   // An option that is passed over would do something else than was asked for.
   if (stranger !== undefined)
-    throw new Error(`${unknown(`option of ${name}`, stranger, command.options)} Settings are environment variables: see stellwerk help.`)
+    throw new Error(
+      `${unknown(`option of ${name}`, stranger, command.options)} Settings are environment variables: see stellwerk help.`,
+    )
   await command.run(args)
 } catch (error) {
   fail(error)
@@ -53,7 +55,10 @@ try {
 
 async function serve(preset: Record<string, string>): Promise<void> {
   const config = loadConfig({ ...process.env, ...preset })
-  const log = createLog({ level: config.logLevel, format: config.env === 'development' && process.stdout.isTTY ? 'line' : 'json' })
+  const log = createLog({
+    level: config.logLevel,
+    format: config.env === 'development' && process.stdout.isTTY ? 'line' : 'json',
+  })
   let app: App | null = null
   let signalledAt: number | undefined
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -93,7 +98,8 @@ async function runMigrate(args: readonly string[]): Promise<void> {
     const check = await checkServer(url)
     if (check.kind !== 'ready') throw new Error(check.message)
     if (args.includes('--status')) {
-      for (const row of await migrationStatus(url)) say(`${row.name.padEnd(40)} ${row.state.padEnd(8)} ${row.appliedAt?.toISOString() ?? ''}`.trimEnd())
+      for (const row of await migrationStatus(url))
+        say(`${row.name.padEnd(40)} ${row.state.padEnd(8)} ${row.appliedAt?.toISOString() ?? ''}`.trimEnd())
     } else {
       const { applied } = await migrate(url)
       say(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`)

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const arrows: Readonly<Record<string, readonly string[] | 'all'>> = {
   jobs: [],
   sql: ['jobs'],
-  db: ['type:sql', 'generated'],
+  db: ['jobs', 'type:sql', 'generated'],
   events: ['jobs', 'sql', 'db'],
   workers: ['jobs', 'sql', 'events', 'db'],
   resolvers: ['jobs', 'sql', 'events', 'db', 'generated'],

@@ -20,6 +20,8 @@ interface PoolOptions {
   readonly apiSize?: number
   readonly commitSize?: number
   readonly applicationName?: string
+  /** A session that does nothing in its transaction for longer is ended: a frozen process must not keep its locks from those who recover its jobs. */
+  readonly idleInTransactionMs?: number
   readonly onError?: (pool: string, error: Error) => void
 }
 
@@ -43,7 +45,7 @@ export function createPools(url: string, options: PoolOptions = {}): Pools {
     const pool = new pg.Pool({
       connectionString,
       max,
-      options: sessionOptions,
+      options: `${sessionOptions} -c idle_in_transaction_session_timeout=${options.idleInTransactionMs ?? 30_000}`,
       query_timeout: answerWithinMs,
       application_name: `${options.applicationName ?? 'stellwerk'} ${name}`,
       connectionTimeoutMillis: 4_000,
@@ -63,7 +65,7 @@ export function createPools(url: string, options: PoolOptions = {}): Pools {
     settle: open('settle', direct, 1, hotSession, hotAnswersWithinMs),
     enqueue: open('enqueue', direct, 1, hotSession, apiAnswersWithinMs),
     relay: open('relay', direct, 2, hotSession, hotAnswersWithinMs),
-    commit: open('commit', direct, options.commitSize ?? 8, everySession),
+    commit: open('commit', direct, options.commitSize ?? 8, everySession, hotAnswersWithinMs),
   }
   return {
     ...pools,

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
-import { databaseFault } from './database-fault.ts'
+import { databaseFault } from '../jobs/database-fault.ts'
 
 /** As for statements: a way to the server that is dead is not waited for. */
 const answerWithinMs = 30_000

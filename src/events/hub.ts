@@ -22,6 +22,8 @@ export interface Member {
   wants(event: JobEvent): boolean
   /** This came into the feed's window; of a member with one job, what is about that job. */
   news(told: readonly Told[]): void
+  /** The feed looked at the journal: its position may have moved, whatever that brought. */
+  looked?(): void
   readonly wantsProgress: boolean
   tellProgress(job: JobRow): void
   /** The job that it watches has no row any more. */

@@ -15,6 +15,8 @@ interface FeedDeps {
   readonly wants: (event: JobEvent) => boolean
   /** Called after each look that brought something somebody wants. */
   readonly tell: (reading: Reading) => void
+  /** Called after each look. */
+  readonly looked?: () => void
 }
 
 /** One reading of the journal for all. It lives as long as there are subscribers. */
@@ -45,7 +47,7 @@ const failurePausesMs = [100, 300, 1_000, 2_000]
 /** A job that was deleted by hand never ends: its claim would stay for ever. */
 const mostRunning = 20_000
 
-export function startJournalFeed({ db, pollMs, onError, wants, tell }: FeedDeps): JournalFeed {
+export function startJournalFeed({ db, pollMs, onError, wants, tell, looked }: FeedDeps): JournalFeed {
   const bell = createBell()
   const end = createBell()
   const ready = Promise.withResolvers<void>()
@@ -93,6 +95,7 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell }: FeedDeps)
     isReady = true
     ready.resolve()
     if (told.length > 0) tell(reading)
+    looked?.()
     if (look.more) {
       askers.push(...asked)
       return 0

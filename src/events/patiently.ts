@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { databaseFault } from '../db/database-fault.ts'
+import { databaseFault } from '../jobs/database-fault.ts'
 import { DatabaseUnavailable } from '../jobs/errors.ts'
 
 const pausesMs = [100, 300, 1_000, 2_000]

@@ -10,11 +10,13 @@ import { missing } from './journal-position.ts'
 import { findEnd } from './journal-tail.ts'
 import type { Reading } from './journal-window.ts'
 import { startProgressBoard, type ProgressBoard } from './progress-board.ts'
-import { claimName, jobCursorOf, jobsCursorOf, minuteNow } from './stream-cursor.ts'
+import { auditCursorOf, claimName, jobCursorOf, jobsCursorOf, minuteNow } from './stream-cursor.ts'
 import type { Stream } from './stream.ts'
 import type { Wakeup } from './wakeup.ts'
+import { watchAudit, type WatchAudit, type AuditNews } from './watch-audit.ts'
 import { watchJob, type WatchJob } from './watch-job.ts'
 import { watchJobs, type WatchJobs } from './watch-jobs.ts'
+import { watchState, type WatchState } from './watch-state.ts'
 
 export interface RelayDeps {
   /** The API's pool. */
@@ -34,12 +36,18 @@ export interface Relay {
   stop(): Promise<void>
   /** The position of a read made after this call: passed as `after` to watchJobs it misses nothing. */
   streamCursor(): Promise<string>
+  /** The position of a read of the audit log made after this call: passed as `after` to watchAudit it misses nothing. */
+  auditCursor(): Promise<string>
   /** The position of this read of one job: passed as `after` to watchJob it misses nothing. */
   jobCursor(job: JobRow): string
   /** One job's stream. The first `next` rejects with a StreamError: NOT_FOUND, or INVALID for a bad cursor. Left with `return`. */
   watchJob(options: WatchJob): Stream<JobUpdate>
   /** Many jobs' stream, in batches. The first `next` rejects with a StreamError INVALID for a bad cursor. Left with `return`. */
   watchJobs(options: WatchJobs): Stream<JobUpdateBatch>
+  /** The audit log's stream, line by line. The first `next` rejects with a StreamError INVALID for a bad cursor. Left with `return`. */
+  watchAudit(options: WatchAudit): Stream<AuditNews>
+  /** What is read anew when something may have changed. The first `next` rejects with a StreamError NOT_FOUND where there is nothing. Left with `return`. */
+  watchState<State>(options: WatchState<State>): Stream<State>
   /** The row of this job carries a new progress report: it is told at once, else within a second. */
   tellProgress(jobId: string): void
   openStreams(): number
@@ -56,6 +64,7 @@ const lookForGoneEveryMs = 15_000
 export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDeps): Relay {
   const members = new Set<Member>()
   const ofMany = new Set<Member>()
+  const states = new Set<Stream<unknown>>()
   const ofOne = new Map<string, Set<Member>>()
   let feed: JournalFeed | undefined
   let board: ProgressBoard | undefined
@@ -100,7 +109,10 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   }
 
   const open = (): JournalFeed => {
-    const opened = startJournalFeed({ db, pollMs, onError, wants, tell })
+    const looked = (): void => {
+      for (const member of ofMany) member.looked?.()
+    }
+    const opened = startJournalFeed({ db, pollMs, onError, wants, tell, looked })
     // Progress is signalled the same way: other instances hear of it, too.
     unsubscribe = wakeup.on('journal', () => {
       opened.wake()
@@ -148,6 +160,7 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
     async start() {},
     async stop() {
       for (const member of members) member.end()
+      for (const stream of states) void stream.return()
       await closing
     },
     async streamCursor() {
@@ -162,11 +175,20 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
       }
       return cursor.read
     },
+    async auditCursor() {
+      return auditCursorOf(feed?.isReady() === true ? feed.window().position() : (await findEnd(db)).position)
+    },
     jobCursor: (job) => jobCursorOf(job.id, job.revision),
     watchJob: (options) => watchJob(hub, options),
     watchJobs: (options) => watchJobs(hub, options),
+    watchAudit: (options) => watchAudit(hub, options),
+    watchState(options) {
+      const stream = watchState(options, { wakeup, onLeave: () => states.delete(stream) })
+      states.add(stream)
+      return stream
+    },
     tellProgress: () => board?.hint(),
-    openStreams: () => members.size,
+    openStreams: () => members.size + states.size,
     lagSeconds: () => (feed === undefined ? 0 : Math.max(0, feed.lookedMsAgo() - pollMs) / 1_000),
     openGaps: () => (feed?.isReady() === true ? missing(feed.window().position()) : 0),
   }

@@ -13,6 +13,17 @@ export interface JobsCursor {
 /** More would make the cursor long. Gaps beyond: it goes back to the last id before the first one. Claims beyond: they are told again. */
 const most = 64
 
+/** The cursor of the audit log's stream: everything up to the position was told. */
+export function auditCursorOf(position: Position): string {
+  return `audit.${jobsCursorOf({ position, minute: minuteNow(), claims: new Set() }).slice('jobs.'.length)}`
+}
+
+/** The position up to which the audit log was told. */
+export function readAuditCursor(cursor: string): JobsCursor {
+  if (!cursor.startsWith('audit.')) throw unreadable('`auditLog`', '`streamCursor` of the audit log')
+  return readCursor(`jobs.${cursor.slice('audit.'.length)}`, '`auditLog`', '`streamCursor` of the audit log')
+}
+
 /** The cursor of one job's stream: everything up to the revision was told. */
 export function jobCursorOf(jobId: string, revision: number): string {
   return `job.${jobId}.${revision}`
@@ -45,11 +56,15 @@ export function jobsCursorOf({ position, minute, claims }: JobsCursor): string {
 }
 
 export function readJobsCursor(cursor: string): JobsCursor {
+  return readCursor(cursor, '`jobs`', '`cursor` or `streamCursor` of a list')
+}
+
+function readCursor(cursor: string, stream: string, what: string): JobsCursor {
   const parts =
     /^jobs\.([0-9a-z]{1,11})\.([0-9a-z]{1,8})\.((?:[0-9a-z]{1,11}-[0-9a-z]{1,11}_?)*)\.((?:[\w-]{8}[0-9a-z]{2})*)$/.exec(
       cursor,
     )
-  if (parts === null || cursor.length > 4_000) throw unreadable('`jobs`', '`cursor` or `streamCursor` of a list')
+  if (parts === null || cursor.length > 4_000) throw unreadable(stream, what)
   const [high, minute] = [Number.parseInt(parts[1]!, 36), Number.parseInt(parts[2]!, 36)]
   const gaps = parts[3]!
     .split('_')
@@ -59,7 +74,7 @@ export function readJobsCursor(cursor: string): JobsCursor {
       return { from: high - back - more, to: high - back }
     })
   const apart = gaps.every(({ from }, i) => from > (gaps[i - 1]?.to ?? 0))
-  if (!Number.isSafeInteger(high) || !apart) throw unreadable('`jobs`', '`cursor` or `streamCursor` of a list')
+  if (!Number.isSafeInteger(high) || !apart) throw unreadable(stream, what)
   return { position: { high, gaps }, minute, claims: new Set(parts[4]!.match(/.{10}/g)) }
 }
 

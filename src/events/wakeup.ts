@@ -3,20 +3,25 @@ import type { Queryable } from '../sql/statement.ts'
 import { notifyWakeup } from '../sql/notify-wakeup.ts'
 
 /**
- * What changed: `work` = jobs may be due, `journal` = there is something to tell subscribers, `control` = a pause, a limit, a stop request.
+ * What changed: `work` = jobs may be due, `journal` = there is something to tell subscribers, `control` = a pause, a limit, a stop request,
+ * a bulk operation, `rights` = a key or a tenant lost what it had.
  * A signal only says "look": it may be lost, doubled or late, and nothing but latency depends on it.
  */
-export type Topic = 'work' | 'journal' | 'control'
+export type Topic = 'work' | 'journal' | 'control' | 'rights'
 
 export interface Wakeup {
   /** Tells this process at once, and the other instances at most every 20 ms. Call it after the commit. */
   signal(topic: Topic): void
   on(topic: Topic, listener: () => void): () => void
+  /** Whether the other instances are heard: without it only the poll finds what they did. */
+  isConnected(): boolean
+  /** What carries it from one instance to another. */
+  readonly driver: 'POSTGRES' | 'REDIS'
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-const topics: readonly Topic[] = ['work', 'journal', 'control']
+const topics: readonly Topic[] = ['work', 'journal', 'control', 'rights']
 /** NOTIFY serialises commits: one in 20 ms an instance is free within noise, one a job halves the drain. */
 const notifyEveryMs = 20
 
@@ -30,7 +35,12 @@ interface WakeupDeps {
 
 /** Wake-ups inside the process and, by NOTIFY, between instances. */
 export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
-  const listeners: Record<Topic, Set<() => void>> = { work: new Set(), journal: new Set(), control: new Set() }
+  const listeners: Record<Topic, Set<() => void>> = {
+    work: new Set(),
+    journal: new Set(),
+    control: new Set(),
+    rights: new Set(),
+  }
   const outgoing = new Set<Topic>()
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<unknown> = Promise.resolve()
@@ -49,6 +59,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   }
 
   return {
+    driver: 'POSTGRES',
+    isConnected: () => listener.connected(),
     signal(topic) {
       if (stopped) return
       tell(topic)

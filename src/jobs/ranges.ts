@@ -15,6 +15,12 @@ export const ranges = {
   tenantWeight: { min: 1, max: 100 },
   tenantName: { maxLength: 200 },
   enqueueAtOnce: { min: 1, max: 1_000 },
+  /** Ids that a bulk action may name, and jobs that it may take. */
+  bulkIds: { min: 1, max: 1_000 },
+  bulkLimit: { min: 1, max: 100_000 },
+  /** Jobs a second, above 0. */
+  bulkRate: { max: 10_000 },
+  apiKeyName: { maxLength: 200 },
   pageSize: { min: 1, max: 100 },
   payloadBytes: { max: 64 * 1_024 },
   payloadDepth: { max: 32 },

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Event, Events, RecoveredFacts } from '../jobs/event.ts'
-import { countJobsByState } from '../sql/count-jobs-by-state.ts'
+import { countJobsByState, type JobCount, type QueueState } from '../sql/count-jobs-by-state.ts'
 import type { Queryable } from '../sql/statement.ts'
 import { createHistogramByKind } from './histogram-by-kind.ts'
 
@@ -31,6 +31,8 @@ const waitBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 const runBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600]
 /** Scrapes within this time share one look at the database. */
 const gaugesLastMs = 1000
+/** Each tenant and kind is a series of its own. */
+const mostTenantLabels = 1_000
 
 /**
  * All metrics. Counters and histograms are this process' own and may be summed; the gauges of jobs come from the database and are
@@ -211,14 +213,19 @@ function createJobGauges(registry: Registry, db: Queryable, events: Events): () 
     for (const stale of [...Object.values(jobs), oldestDue, capped]) stale.reset()
     up.set(counts === null ? 0 : 1)
     if (counts === null) return
+    const labelOf = tenantLabels(counts)
     const oldestByKind = new Map<string, number>()
+    const atCap = { pending: false, running: false, dlq: false }
     for (const count of counts) {
-      capped.set({ state: count.state }, count.capped ? 1 : 0)
-      if (count.tenant === null) continue
-      jobs[count.state].set({ tenant: count.tenant, kind: count.kind }, count.jobs)
+      const gauge = gaugeOf[count.state]
+      if (gauge === null) continue
+      atCap[gauge] ||= count.capped
+      if (count.tenantId === null) continue
+      jobs[gauge].inc({ tenant: labelOf(count), kind: count.kind }, count.jobs)
       if (count.oldestDueSeconds === null) continue
       oldestByKind.set(count.kind, Math.max(oldestByKind.get(count.kind) ?? 0, count.oldestDueSeconds))
     }
+    for (const [state, isCapped] of Object.entries(atCap)) capped.set({ state }, isCapped ? 1 : 0)
     for (const [kind, seconds] of oldestByKind) oldestDue.set({ kind }, seconds)
   }
 
@@ -232,4 +239,24 @@ function createJobGauges(registry: Registry, db: Queryable, events: Events): () 
     })
     await running
   }
+}
+
+/** Where a state is counted. Stopped and cancelled jobs have no gauge. */
+const gaugeOf = { due: 'pending', waiting: 'pending', running: 'running', dlq: 'dlq', failed: null } as const satisfies Record<
+  QueueState,
+  string | null
+>
+
+type CountOfTenant = Extract<JobCount, { tenantId: string }>
+
+/** A label for each tenant: its key, or `other` beyond the 1,000 with most jobs. */
+function tenantLabels(counts: readonly JobCount[]): (count: CountOfTenant) => string {
+  const totals = new Map<string, number>()
+  for (const { tenantId, state, jobs } of counts) {
+    if (tenantId !== null && gaugeOf[state] !== null) totals.set(tenantId, (totals.get(tenantId) ?? 0) + jobs)
+  }
+  if (totals.size <= mostTenantLabels) return ({ tenant }) => tenant
+  const largest = [...totals].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).slice(0, mostTenantLabels)
+  const named = new Set(largest.map(([tenantId]) => tenantId))
+  return ({ tenantId, tenant }) => (named.has(tenantId) ? tenant : 'other')
 }

@@ -1,5 +1,5 @@
 import pg, { type Pool, type QueryConfig } from 'pg'
-import { databaseFault } from '../db/database-fault.ts'
+import { databaseFault } from '../jobs/database-fault.ts'
 import type { Wakeup } from '../events/wakeup.ts'
 import { DatabaseUnavailable } from '../jobs/errors.ts'
 import { ranges } from '../jobs/ranges.ts'

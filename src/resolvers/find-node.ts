@@ -1,6 +1,8 @@
 import type { JobEvent } from '../jobs/job-event.ts'
 import type { Scope } from '../jobs/permissions.ts'
+import type { ApiKeyRow } from '../sql/api-key-row.ts'
 import type { AuditRow } from '../sql/audit-row.ts'
+import type { BulkOperationRow } from '../sql/bulk-operation-row.ts'
 import type { EmailLogRow } from '../sql/email-log-row.ts'
 import type { EmailTemplateRow } from '../sql/email-template-row.ts'
 import type { JobRow } from '../sql/job-row.ts'
@@ -14,7 +16,9 @@ import { authorize, type RequestContext } from './context.ts'
 import { getJob } from './get-job.ts'
 import { getKind } from './get-kind.ts'
 import { getTenant } from './get-tenant.ts'
+import { findOwnApiKey } from './list-api-keys.ts'
 import { findAuditEntry } from './list-audit.ts'
+import { findBulkOperation } from './list-bulk-operations.ts'
 import { findEmailLog } from './list-email-logs.ts'
 import { findEmailTemplate } from './list-email-templates.ts'
 import { findJobEvent } from './list-job-events.ts'
@@ -32,6 +36,8 @@ export type FoundNode =
   | ({ readonly nodeType: 'Instance' } & InstanceRow)
   | ({ readonly nodeType: 'QueuePause' } & PauseRow)
   | ({ readonly nodeType: 'AuditEntry' } & AuditRow)
+  | ({ readonly nodeType: 'BulkOperation' } & BulkOperationRow)
+  | ({ readonly nodeType: 'ApiKey' } & ApiKeyRow)
   | ({ readonly nodeType: 'EmailLog' } & EmailLogRow)
   | ({ readonly nodeType: 'Suppression' } & SuppressionRow)
   | ({ readonly nodeType: 'EmailTemplate' } & EmailTemplateRow)
@@ -65,6 +71,10 @@ export async function findNode(id: string, context: RequestContext): Promise<Fou
       return named('Suppression', await findSuppression(key.id, context))
     case 'template':
       return named('EmailTemplate', await findEmailTemplate(key.id, context))
+    case 'bulk':
+      return named('BulkOperation', await findBulkOperation(key.id, context))
+    case 'key':
+      return named('ApiKey', await findOwnApiKey(key.id, context))
     case 'audit':
       return named('AuditEntry', await findAuditEntry(key.id, context))
     default:

@@ -1,4 +1,4 @@
-import { databaseFault } from '../db/database-fault.ts'
+import { databaseFault } from '../jobs/database-fault.ts'
 import { encodePayload, type PayloadProblem } from '../jobs/payload.ts'
 import { ranges } from '../jobs/ranges.ts'
 import { replayJob as replay } from '../sql/replay-job.ts'

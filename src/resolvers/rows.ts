@@ -1,5 +1,7 @@
 // What the use cases answer with, for those who show it.
+export type { ApiKeyRow } from '../sql/api-key-row.ts'
 export type { AuditRow } from '../sql/audit-row.ts'
+export type { BulkOperationRow } from '../sql/bulk-operation-row.ts'
 export type { EmailLogRow } from '../sql/email-log-row.ts'
 export type { EmailTemplateRow } from '../sql/email-template-row.ts'
 export type { JobRow } from '../sql/job-row.ts'

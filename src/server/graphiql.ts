@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
+import type { GraphQLSchema } from 'graphql'
+import { presetTabs } from './preset-tabs.ts'
 import { sendPage } from './send.ts'
 
 interface Page {
@@ -9,24 +12,11 @@ interface Page {
   readonly policy: string
 }
 
-const firstQuery = `# Put a token into the headers below: {"authorization": "Bearer <token>"}
-# In development it lies in admin.token in the data directory. Then press Ctrl-Enter.
-{
-  viewer {
-    principal {
-      id
-      name
-    }
-    scopes
-  }
-}
-`
-
 /** GraphiQL from the package: 9 MB of page, made when first asked for and kept compressed. It asks no other host for anything. */
-export function createGraphiql(): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createGraphiql(schema: GraphQLSchema): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   let page: Promise<Page> | undefined
   return async ({ headers }, response) => {
-    page ??= makePage()
+    page ??= makePage(schema)
     const { compressed, policy } = await page
     response.setHeader('vary', 'accept-encoding')
     if (!/\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))) {
@@ -38,23 +28,21 @@ export function createGraphiql(): (request: IncomingMessage, response: ServerRes
   }
 }
 
-async function makePage(): Promise<Page> {
+async function makePage(schema: GraphQLSchema): Promise<Page> {
   // Costs 36 MB of memory: paid only where somebody looks at it.
-  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-  const rendered = renderGraphiQL({
-    title: 'Stellwerk',
-    endpoint: '/graphql',
-    subscriptionsProtocol: 'SSE',
-    // Else subscriptions are sent by GET, which runs nothing here.
-    method: 'POST',
-    defaultQuery: firstQuery,
-    headers: '{"authorization": "Bearer "}',
-    isHeadersEditorEnabled: true,
-    // A token in the browser's storage would outlive the visit.
-    shouldPersistHeaders: false,
-  })
+  const graphiql = await import('@graphql-yoga/render-graphiql/graphiql')
+  const parts: Readonly<Record<string, string>> = {
+    css: graphiql.css,
+    js: graphiql.js,
+    editorWorker: JSON.stringify(graphiql.editorWorkerService),
+    jsonWorker: JSON.stringify(graphiql.jsonWorker),
+    graphqlWorker: JSON.stringify(graphiql.graphqlWorker),
+    tabs: JSON.stringify(presetTabs(schema)).replaceAll('<', String.raw`\u003c`),
+  }
+  const template = await readFile(new URL('graphiql-page.html', import.meta.url), 'utf8')
+  const filled = template.replaceAll(/{{(\w+)}}/g, (_, name: string) => parts[name]!)
   // A browser reads line ends so, and hashes what it has read.
-  const html = rendered.replaceAll(/\r\n?/g, '\n')
+  const html = filled.replaceAll(/\r\n?/g, '\n')
   return { compressed: await promisify(gzip)(html, { level: 6 }), policy: policyFor(html) }
 }
 

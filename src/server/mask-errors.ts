@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import { DatabaseUnavailable, StellwerkError } from '../jobs/errors.ts'
 import { ApiError } from '../resolvers/api-error.ts'
-import { isDatabaseAway, wasCutOff } from './database-away.ts'
+import { databaseFault, wasCutOff } from '../jobs/database-fault.ts'
 
 /** What stands in `extensions.code`, and the HTTP status that goes with it (PROMISES, top-level errors). */
 export const statusOfCode = {
@@ -67,7 +67,7 @@ function show(error: unknown, mutates: boolean): Shown {
   if (cause instanceof ApiError) return { code: cause.code, message: cause.message, extensions: cause.extensions }
   if (cause instanceof DatabaseUnavailable) return databaseAway(cause.message, cause.outcomeUnknown)
   if (cause instanceof StellwerkError) return isCode(cause.code) ? { code: cause.code, message: cause.message } : hidden
-  if (isDatabaseAway(cause)) return databaseAway(new DatabaseUnavailable().message, mutates && wasCutOff(cause))
+  if (databaseFault(cause) === 'unavailable') return databaseAway(new DatabaseUnavailable().message, mutates && wasCutOff(cause))
   return cause instanceof GraphQLError ? showGraphQL(cause) : hidden
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { GraphQLSchema } from 'graphql'
 import type { Health } from '../resolvers/health.ts'
 import type { Authenticate } from './auth.ts'
 import { createGraphiql } from './graphiql.ts'
@@ -15,6 +16,7 @@ export interface Mailbox {
 }
 
 interface RoutesDeps {
+  readonly schema: GraphQLSchema
   readonly development: boolean
   /** Null: this process serves no API. */
   readonly graphql: GraphqlRoute | null
@@ -41,8 +43,8 @@ export function createRoutes(deps: RoutesDeps): Routes {
   }
 }
 
-function apiRoutes({ development, authenticate }: RoutesDeps, graphql: GraphqlRoute): Routes {
-  const send = createGraphiql()
+function apiRoutes({ schema, development, authenticate }: RoutesDeps, graphql: GraphqlRoute): Routes {
+  const send = createGraphiql(schema)
   const graphiql = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!development) await guardGraphiql(request, authenticate)
     await send(request, response)

@@ -35,21 +35,32 @@ export const toFailed = (cause: 'cancelled' | 'stopped'): string => `moved as (
    where j.id = h.id
   returning j.*)`
 
-/**
- * A running job stays running, its lease too: its worker hears of the request and ends the run. A request that stands is not
- * made again; only a stop outranks a cancel. The row carries the claim's facts, as the row of each move out of running does.
- */
-export const requestOf = (
-  cause: 'cancelled' | 'stopped',
-  action: string,
-  standing: string,
-): string => `held as materialized (
+/** A dead job becomes pending with attempts at zero, due when the CTE `due` says; `payload` is SQL. */
+export const toPending = (payload: string): string => `moved as (
+  update mdm.aa_job j
+     set status = 'pending', attempts = 0, available_at = due.at, deferred = due.at > now(), payload = ${payload}, revision = j.revision + 1,
+         completed_at = null, dead_at = null, claimed_by = null, claimed_at = null, heartbeat_at = null, progress = null, result = null,
+         stop_requested_at = null, stop_cause = null, stop_requested_by = null, stop_reason = null
+    from held h, due
+   where j.id = h.id
+  returning j.*)`
+
+/** The caller's running job $1 at the revision asked for, unless such a request stands. */
+export const heldRunning = (standing: string): string => `held as materialized (
   select j.id, j.claimed_at, j.available_at
     from mdm.aa_job j
    where j.id = $1::uuid and j.status = 'running' and (${standing})
      and ($2::uuid[] is null or j.tenant_id = any ($2)) and ($3::int is null or j.revision = $3)
-     for update),
-moved as (
+     for update)`
+
+/** A cancel that stands is not made again, and neither is a stop; only a stop outranks a cancel. */
+export const mayStillBe = { cancelled: 'j.stop_cause is null', stopped: `j.stop_cause is distinct from 'stopped'` } as const
+
+/**
+ * A running job stays running, its lease too: its worker hears of the request and ends the run. The row carries the claim's facts, as
+ * the row of each move out of running does.
+ */
+export const requested = (cause: 'cancelled' | 'stopped', action: string): string => `moved as (
   update mdm.aa_job j
      set revision = j.revision + 1, stop_requested_at = now(), stop_cause = '${cause}', stop_requested_by = $4::text, stop_reason = $5::text
     from held h

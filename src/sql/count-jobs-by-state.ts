@@ -1,31 +1,33 @@
 import { statement } from './statement.ts'
 
-type State = 'pending' | 'running' | 'dlq'
+/** Due, waiting for their time, running, in the dead-letter queue, stopped or cancelled. */
+export type QueueState = 'due' | 'waiting' | 'running' | 'dlq' | 'failed'
 
 /** How many jobs a tenant and kind have in a state; a state without jobs is one row without a tenant. */
 export type JobCount = {
-  readonly state: State
+  readonly state: QueueState
   readonly jobs: number
   /** There were more jobs in this state than are looked at: the counts are lower bounds. */
   readonly capped: boolean
 } & (
   | {
-      /** Its key, or `other` beyond the 1,000 tenants with most jobs. */
+      readonly tenantId: string
+      /** Its key. */
       readonly tenant: string
       readonly kind: string
-      /** Of due jobs: how long the oldest has waited. */
+      /** Of due jobs, and of waiting ones that should be due: how long the oldest has waited. */
       readonly oldestDueSeconds: number | null
     }
-  | { readonly tenant: null; readonly kind: null; readonly oldestDueSeconds: null }
+  | { readonly tenantId: null; readonly tenant: null; readonly kind: null; readonly oldestDueSeconds: null }
 )
 
 /**
- * Jobs pending, running and dead by tenant and kind, for gauges: costs the same whatever the history, at most 50,000 due,
- * 10,000 waiting, 10,000 running and the newest 10,000 dead rows.
+ * Jobs that are queued, running and dead by tenant and kind: costs the same whatever the history, at most 50,000 due,
+ * 10,000 waiting, 10,000 running and 10,000 dead rows.
  */
 export const countJobsByState = statement<[], JobCount>(
   'count_jobs_by_state',
-  `-- reads how many jobs are pending, running, dlq; due ones index-only on aa_job_by_kind, others on aa_job_waiting, aa_claim, aa_job_dead
+  `-- reads how many jobs are queued, running, dead; due ones index-only on aa_job_by_kind, others on aa_job_waiting, aa_claim, aa_job_dead
 -- The open ranges hold for every row; without statistics they make the planner expect few, and so walk an index in order up to the
 -- limit instead of reading and sorting the whole (a plan from an empty table took 390 ms over a million done jobs).
 with recursive
@@ -70,11 +72,36 @@ dead as materialized (
    order by dead_at desc, id desc
    limit 10001
 ),
+-- As for due ones: the deaths of one tenant must not hide those of the others. Each may count an equal part, its latest ones.
+dead_overflow as (select count(*) > 10000 as yes from dead),
+bereaved as (
+  (select tenant_id, 1 as nth
+     from mdm.aa_job
+    where dead_at is not null and tenant_id > '00000000-0000-0000-0000-000000000000' and (select yes from dead_overflow)
+    order by tenant_id, dead_at, id
+    limit 1)
+  union all
+  select next.tenant_id, bereaved.nth + 1
+    from bereaved, lateral (
+      select tenant_id from mdm.aa_job where dead_at is not null and tenant_id > bereaved.tenant_id order by tenant_id, dead_at, id limit 1) as next
+   where bereaved.nth < 10000
+),
+buried as (
+  select tenant_id, job_kind, status from dead where not (select yes from dead_overflow)
+  union all
+  select bereaved.tenant_id, part.job_kind, part.status
+    from bereaved, lateral (
+      select job_kind, status
+        from mdm.aa_job
+       where dead_at is not null and tenant_id = bereaved.tenant_id
+       order by dead_at desc, id desc
+       limit (select greatest(1, 10000 / count(*)) from bereaved)) as part
+),
 counted as (
-  select 'pending' as state, tenant_id, job_kind, count(*) as jobs, min(available_at) as oldest
+  select 'due' as state, tenant_id, job_kind, count(*) as jobs, min(available_at) as oldest
     from due where not (select yes from overflow) group by tenant_id, job_kind
   union all
-  select 'pending', heads.tenant_id, heads.job_kind, part.jobs, heads.available_at
+  select 'due', heads.tenant_id, heads.job_kind, part.jobs, heads.available_at
     from heads, lateral (
       select count(*) as jobs
         from (select from mdm.aa_job
@@ -82,7 +109,7 @@ counted as (
                order by available_at, id
                limit (select greatest(1, 50000 / count(*)) from heads)) as counted_ones) as part
   union all
-  select 'pending', tenant_id, job_kind, count(*), min(available_at) filter (where available_at <= now())
+  select 'waiting', tenant_id, job_kind, count(*), min(available_at) filter (where available_at <= now())
     from waiting group by tenant_id, job_kind
   union all
   -- A claim's list keeps jobs that have ended and may run elsewhere by now. The limit keeps the planner from hashing the whole table.
@@ -91,20 +118,19 @@ counted as (
       select tenant_id, job_kind from mdm.aa_job where id = claimed.id and lease = claimed.lease and status = 'running' limit 1) as job
    group by tenant_id, job_kind
   union all
-  select 'dlq', tenant_id, job_kind, count(*), null
-    from dead where status = 'dlq' group by tenant_id, job_kind
-),
-ranked as (
-  select tenant_id, row_number() over (order by sum(jobs) desc, tenant_id) as nth from counted group by tenant_id
+  select status::text, tenant_id, job_kind, count(*), null
+    from buried where status in ('dlq', 'failed') group by status, tenant_id, job_kind
 ),
 capped (state, capped) as (
-  values ('pending', (select yes from overflow) or (select count(*) > 10000 from waiting)),
+  values ('due', (select yes from overflow)),
+         ('waiting', (select count(*) > 10000 from waiting)),
          ('running', (select count(*) > 10000 from claimed)),
-         ('dlq', (select count(*) > 10000 from dead))
+         ('dlq', (select yes from dead_overflow)),
+         ('failed', (select yes from dead_overflow))
 )
-select state, case when nth <= 1000 then tenant_key when nth > 1000 then 'other' end as tenant, job_kind as kind, coalesce(sum(jobs), 0)::int as jobs,
+select state, tenant_id as "tenantId", tenant_key as tenant, job_kind as kind, coalesce(sum(jobs), 0)::int as jobs,
        case when min(oldest) <= now() then extract(epoch from now() - min(oldest))::float8 end as "oldestDueSeconds", capped
   from capped
-  left join (counted join ranked using (tenant_id) join mdm.aa_tenant on aa_tenant.id = tenant_id) using (state)
- group by 1, 2, 3, capped`,
+  left join (counted join mdm.aa_tenant on aa_tenant.id = tenant_id) using (state)
+ group by state, tenant_id, tenant_key, job_kind, capped`,
 )

@@ -6,6 +6,7 @@ export type JobMatchParams = [
   ids: readonly string[] | null,
   tags: readonly string[] | null,
   payload: string | null,
+  /** The empty one: of failures that left none. */
   errorFingerprint: string | null,
   errorText: string | null,
   idempotencyKey: string | null,
@@ -30,7 +31,7 @@ export const jobMatches = `($1::uuid[] is null or j.tenant_id = any ($1))
      and ($4::uuid[] is null or j.id = any ($4))
      and ($5::text[] is null or j.tags @> $5)
      and ($6::jsonb is null or j.payload @> $6)
-     and ($7::text is null or j.error_fingerprint = $7)
+     and ($7::text is null or coalesce(j.error_fingerprint, '') = $7)
      and ($8::text is null or strpos(lower(j.last_error), lower($8)) > 0)
      and ($9::text is null or j.idempotency_key = $9)
      and ($10::text is null or j.correlation_id = $10)

@@ -1,4 +1,4 @@
-import { requestOf, type AdminMoveParams } from './admin-move-parts.ts'
+import { heldRunning, mayStillBe, requested, type AdminMoveParams } from './admin-move-parts.ts'
 import { jobRowColumns, type JobRow } from './job-row.ts'
 import { statement } from './statement.ts'
 
@@ -6,6 +6,7 @@ import { statement } from './statement.ts'
 export const requestCancel = statement<AdminMoveParams, JobRow>(
   'request_cancel',
   `-- running -> running, asked to end as cancelled; by the primary key
-with ${requestOf('cancelled', 'job_cancel_requested', `j.stop_cause is null`)}
+with ${heldRunning(mayStillBe.cancelled)},
+${requested('cancelled', 'job_cancel_requested')}
 select ${jobRowColumns} from moved j`,
 )

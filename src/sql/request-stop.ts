@@ -1,4 +1,4 @@
-import { requestOf, type AdminMoveParams } from './admin-move-parts.ts'
+import { heldRunning, mayStillBe, requested, type AdminMoveParams } from './admin-move-parts.ts'
 import { jobRowColumns, type JobRow } from './job-row.ts'
 import { statement } from './statement.ts'
 
@@ -6,6 +6,7 @@ import { statement } from './statement.ts'
 export const requestStop = statement<AdminMoveParams, JobRow>(
   'request_stop',
   `-- running -> running, asked to stop; by the primary key
-with ${requestOf('stopped', 'job_stop_requested', `j.stop_cause is distinct from 'stopped'`)}
+with ${heldRunning(mayStillBe.stopped)},
+${requested('stopped', 'job_stop_requested')}
 select ${jobRowColumns} from moved j`,
 )

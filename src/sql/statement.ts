@@ -1,10 +1,7 @@
 /** What a statement runs on: a pool, a client, or a transaction of `pg`. */
 export interface Queryable {
-  query(config: { name?: string; text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[]; rowCount: number | null }>
+  query(config: { name?: string; text: string; values?: unknown[] }): Promise<{ rows: unknown[]; rowCount: number | null }>
 }
-
-/** No statement of ours takes so long: the way to the server is dead, though nobody said so (TCP alone notices after 15 minutes). */
-export const answerWithinMs = 30_000
 
 /** One SQL text under one prepared name; call it with a pool or a transaction and its parameters in order. */
 export interface Statement<Params extends readonly unknown[], Row> {
@@ -23,7 +20,7 @@ export function statement<Params extends readonly unknown[], Row>(
   options: { readonly rowMode?: 'array' } = {},
 ): Statement<Params, Row> {
   const run = async (db: Queryable, ...params: Params): Promise<Row[]> => {
-    const { rows } = await db.query({ name, text, values: params as unknown as unknown[], query_timeout: answerWithinMs, ...options })
+    const { rows } = await db.query({ name, text, values: params as unknown as unknown[], ...options })
     return rows as Row[]
   }
   return Object.assign(run, { statementName: name, text })

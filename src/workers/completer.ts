@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { databaseFault } from '../db/database-fault.ts'
+import { databaseFault } from '../jobs/database-fault.ts'
 import type { Decision } from '../jobs/decide.ts'
 import { redactSecrets } from '../jobs/failure.ts'
 import type { EndFacts, EndOutcome, Events, ReleaseCause } from '../jobs/event.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { databaseFault } from '../db/database-fault.ts'
+import { databaseFault } from '../jobs/database-fault.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { decide, type Outcome } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'

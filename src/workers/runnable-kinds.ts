@@ -1,4 +1,4 @@
-import { databaseFault } from '../db/database-fault.ts'
+import { databaseFault } from '../jobs/database-fault.ts'
 import { Snooze, StellwerkError } from '../jobs/errors.ts'
 import type { BuiltInKind, KindCatalogue } from '../jobs/kinds.ts'
 import type { OwnKind } from './define-kind.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { databaseFault } from '../db/database-fault.ts'
+import { databaseFault } from '../jobs/database-fault.ts'
 import type { ClaimedFacts, Events } from '../jobs/event.ts'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import type { ClaimRules, ClaimShape } from './claim-rules.ts'

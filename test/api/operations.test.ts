@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { buildSchema } from '../../src/schema/index.ts'
 
 const schema = buildSchema()
-const document = parse(readFileSync(new URL('operations.graphql', import.meta.url), 'utf8'))
+const document = parse(readFileSync(new URL('../../src/server/preset-operations.graphql', import.meta.url), 'utf8'))
 const operations = document.definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION)
 
 /** Operations that ask for something that is not served yet. What comes has to be taken out here; nothing may be added. */

@@ -65,7 +65,7 @@ describe('F12: PostgreSQL', () => {
   test('is away for longer than handlers try to commit: they go on trying', { timeout: 60_000 }, async () => {
     await supervisor.enqueue({ kind: 'writes', count: 100, payload: { ms: 700 } })
     await until(async () => (await supervisor.count('running')) === 100, 'all run')
-    await server.restart('fast', 7_000)
+    await server.restart('fast', 5_000)
     await expectHarmless()
   })
 
@@ -73,7 +73,7 @@ describe('F12: PostgreSQL', () => {
     await underLoad()
     await supervisor.enqueue({ kind: 'writes', count: 60, payload: { ms: 700 } })
     await readOnly('on')
-    await wait(5_000)
+    await wait(4_000)
     await readOnly('off')
     await expectHarmless()
   })
@@ -83,7 +83,7 @@ test(
   'C01: all backends are terminated every second under load: the process survives, no job is lost or doubled',
   { timeout: 60_000 },
   async () => {
-    for (let second = 0; second < 6; second += 1) {
+    for (let second = 0; second < 5; second += 1) {
       await supervisor.enqueue(...mixOf(3))
       await wait(1_000)
       await server.sql(

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 let database: TestDatabase
 let smtp: SmtpScript
 let dataDir: string
-let worker: ChildProcess
+let worker: ChildProcess | undefined
 
 beforeEach(async () => {
   database = await testDatabase()
@@ -30,11 +30,16 @@ afterEach(async () => {
 async function startWorker(): Promise<void> {
   const script = fileURLToPath(new URL('./email-worker.ts', import.meta.url))
   worker = spawn(process.execPath, [script, database.url, dataDir, smtp.url], { stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(worker.stdout!, 'data')
+  await Promise.race([
+    once(worker.stdout!, 'data'),
+    once(worker, 'exit').then(([code]) =>
+      Promise.reject(new Error(`The worker ended with ${code} instead of starting.`)),
+    ),
+  ])
 }
 
 async function kill(): Promise<void> {
-  if (worker.exitCode !== null || worker.signalCode !== null) return
+  if (worker === undefined || worker.exitCode !== null || worker.signalCode !== null) return
   const gone = once(worker, 'exit')
   worker.kill('SIGKILL')
   await gone

@@ -74,6 +74,29 @@ test(
   },
 )
 
+test(
+  'F12: an instance that freezes in the middle of a transaction does not keep its locks',
+  { timeout: 60_000 },
+  async () => {
+    const frozen = await supervisor.start()
+    await supervisor.enqueue({ kind: 'writes', count: 20, payload: { ms: 0, holdMs: 1_000 } })
+    const held = `select from pg_stat_activity where datname = current_database() and state = 'idle in transaction' and query like 'insert into written%'`
+    await until(async () => (await database.sql(held)).length > 0, 'transactions are open')
+    frozen.signal('SIGSTOP')
+    const other = await supervisor.start()
+    await until(async () => (await supervisor.heldBy(frozen)) === 0, 'its jobs are recovered')
+    await supervisor.hasten()
+    expect(await supervisor.verdict()).toEqual([])
+    frozen.signal('SIGCONT')
+    await until(
+      () => frozen.said('instance lost: it was taken for dead and has registered anew') > 0,
+      'it learns of its death',
+    )
+    expect(await supervisor.verdict()).toEqual([])
+    expect([frozen.runs(), other.runs()]).toEqual([true, true])
+  },
+)
+
 test('O02: a handler that keeps the event loop busy does not look like death', { timeout: 60_000 }, async () => {
   await supervisor.start()
   await supervisor.start()

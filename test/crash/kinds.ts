@@ -73,12 +73,15 @@ export const kinds = [
   defineKind({
     name: 'writes',
     description: 'Leaves a row in the transaction in which it becomes done.',
-    payload: lasting,
+    payload: lasting.extend({ holdMs: z.int().min(0).default(0) }),
     defaults,
     async run({ payload, job, signal }) {
       await wait(payload.ms, undefined, { signal })
       return {
-        commit: async (tx) => void (await tx.query('insert into written (job_id) values ($1)', [job.id])),
+        commit: async (tx) => {
+          await tx.query('insert into written (job_id) values ($1)', [job.id])
+          if (payload.holdMs > 0) await wait(payload.holdMs)
+        },
       }
     },
   }),

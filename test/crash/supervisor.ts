@@ -67,6 +67,7 @@ const smallTimes = {
   STELLWERK_KINDS: fileURLToPath(new URL('./kinds.ts', import.meta.url)),
   // The platform's own job is in flight too when a process dies.
   STELLWERK_KIND_CLEANUP_JOBS: JSON.stringify({ maxAttempts: 30 }),
+  STELLWERK_CLEANUP_TICK_MS: String(24 * 60 * 60 * 1_000),
   STELLWERK_HEARTBEAT_MS: '300',
   STELLWERK_DEAD_AFTER_MS: '1500',
   STELLWERK_MAINTENANCE_MS: '300',

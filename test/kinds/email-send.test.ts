@@ -89,7 +89,7 @@ describe('acceptance', () => {
     smtp.answer = async (stage) => {
       if (stage === 'dot') {
         await database.sql(
-          `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like 'stellwerk%'`,
+          `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name ~ 'stellwerk (claim|commit|settle)'`,
         )
       }
       return undefined

@@ -1,8 +1,11 @@
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSupervisor, mixOf, type Supervisor } from '../crash/supervisor.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
+
+// Several processes start in each test; a machine that is busy takes its time.
+vi.setConfig({ testTimeout: 60_000 })
 
 let database: TestDatabase
 let supervisor: Supervisor

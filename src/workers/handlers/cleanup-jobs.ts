@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { deleteDoneJobs } from '../../sql/delete-done-jobs.ts'
 import { dropJournalPartitions } from '../../sql/drop-journal-partitions.ts'
 import { ensureJournalPartitions } from '../../sql/ensure-journal-partitions.ts'
+import { pruneStatistics } from '../../sql/prune-statistics.ts'
 import { recoverLostClaims } from '../../sql/recover-lost-claims.ts'
 import type { Handler } from '../handler.ts'
 import type { Maintenance } from '../maintenance.ts'
@@ -17,9 +18,10 @@ interface CleanupDeps {
 const batch = 1_000
 const firstId = '00000000-0000-0000-0000-000000000000'
 const journalMonthsAhead = 3
+const statisticsDays = 90
 const scanEveryMs = 60 * 60 * 1_000
 
-/** Stale claims, retention, the journal's months (SPEC section 7). Each step may run twice; what one run leaves the next one finds. */
+/** Stale claims, retention, old statistics, the journal's months (SPEC section 7). Each step may run twice; what one run leaves the next one finds. */
 export function createCleanupJobs({ pool, maintenance, retentionMs, journalMonths }: CleanupDeps): Handler {
   let scannedAt = -Infinity
 
@@ -35,6 +37,10 @@ export function createCleanupJobs({ pool, maintenance, retentionMs, journalMonth
       deleted += row!.deleted
       after = row!.lastId
       await progress({ done: deleted, message: 'done jobs deleted' })
+    }
+    for (let pruned = batch; pruned === batch && !signal.aborted; ) {
+      const [row] = await pruneStatistics(pool, statisticsDays, batch)
+      pruned = row!.deleted
     }
     await ensureJournalPartitions(pool, journalMonthsAhead)
     const dropped = await dropJournalPartitions(pool, journalMonths)

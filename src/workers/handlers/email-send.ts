@@ -55,6 +55,8 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
 
     const pass = await breaker.enter(context.signal)
     try {
+      // Asked before the log: what is dropped from the journal stands in the log by then.
+      const ack = await acks.find(job.id)
       const template = payload.template?.key ?? null
       const [begun] = await beginEmail(
         db,
@@ -70,7 +72,6 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
       )
       const { status, providerMessageId, suppressed } = begun!
       if (status !== 'sending') return sent(context, messageId, { providerMessageId, response: null })
-      const ack = begun!.attempts === 1 ? null : await acks.find(job.id)
       if (ack !== null) return sent(context, messageId, ack)
       if (suppressed !== null) return notSent(context, suppressed)
       if (begun!.unanswered > 0 && !mayResend(payload, begun!.unanswered)) throw await held(context, begun!)

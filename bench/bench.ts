@@ -1,0 +1,39 @@
+/** What a measurement found, by name; each figure says its unit. */
+export type Figures = Readonly<Record<string, number>>
+
+/** One of the things compared: a script in `subjects/` whose steps run as processes of their own. */
+export interface Subject {
+  readonly name: string
+  /** File in `subjects/`. */
+  readonly script: string
+  /** What the script's steps get. */
+  readonly options?: Readonly<Record<string, string>>
+  /** Share of the jobs, for what would take minutes otherwise. */
+  readonly share?: number
+  /** The measured step is this program in place of the script: Stellwerk as a user runs it. */
+  readonly command?: Command
+}
+
+/** A program that reports by itself, with what it needs of the environment. */
+export interface Command {
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface Column {
+  readonly figure: string
+  readonly title: string
+  readonly digits: number
+}
+
+export interface Bench {
+  readonly name: string
+  readonly about: string
+  readonly jobs: number
+  readonly columns: readonly Column[]
+  /** The figure that subjects are compared by, and which of its ends is the good one. */
+  readonly compared: { readonly figure: string; readonly better: 'more' | 'less' }
+  /** With whom they are compared: the best of these in the same run. */
+  readonly peers: readonly string[]
+  readonly subjects: readonly Subject[]
+}

@@ -1,0 +1,1 @@
+export { drain as enqueue } from './drain.ts'

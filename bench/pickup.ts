@@ -1,0 +1,1 @@
+export { drain as pickup } from './drain.ts'

@@ -1,0 +1,46 @@
+import type { Figures } from './bench.ts'
+import { createMeter, type Meter } from './meter.ts'
+
+/** What a step is told. */
+export interface Given {
+  readonly url: string
+  /** Process id of the PostgreSQL server that the step works on. */
+  readonly postmaster: number
+  readonly jobs: number
+  /** A folder of this measurement's own. */
+  readonly folder: string
+  /** Where a profile of Node goes; null: none is made. */
+  readonly profile: string | null
+  readonly options: Readonly<Record<string, string>>
+}
+
+/** What a subject does; each step is a process of its own, so that none inherits the heat of another. */
+export interface Steps {
+  /** Makes schema and jobs. */
+  prepare(given: Given): Promise<void>
+  /** The work; what it answers stands beside the meter's figures. */
+  measure(given: Given, meter: Meter): Promise<Figures>
+  /** Throws where the work is not done, each job exactly once. */
+  check(given: Given): Promise<void>
+}
+
+/** What this process was told. */
+export function readGiven(): Given {
+  return JSON.parse(process.env.BENCH_GIVEN!) as Given
+}
+
+/** Runs the step that the command line names and ends the process. */
+export async function runStep(steps: Steps): Promise<void> {
+  const step = process.argv[2] as keyof Steps
+  const given = readGiven()
+  if (step === 'measure') await report(await steps.measure(given, createMeter(given)))
+  else await steps[step](given)
+  process.exit()
+}
+
+/** Hands the figures of a measured step to the bench. */
+export async function report(figures: Figures): Promise<void> {
+  await new Promise<void>((resolve, reject) =>
+    process.send!({ figures }, undefined, {}, (error) => (error === null ? resolve() : reject(error))),
+  )
+}

@@ -1,0 +1,53 @@
+import { slicesOf, statColumns, sumOfTwoHistograms } from './stat-parts.ts'
+import { statement } from './statement.ts'
+
+export interface RolledUp {
+  /** Rows of the journal that were counted. */
+  readonly rows: number
+  /** Whether there may be more: as many were taken as one pass takes. */
+  readonly more: boolean
+  /** Ids that were not visible although later ones were, as text; '{}': none. */
+  readonly gaps: string
+}
+
+/** Counts the next rows of the journal, and those that have filled a gap since; in the same statement they are noted as counted. */
+export const rollUpJournal = statement<[limit: number], RolledUp>(
+  'roll_up_journal',
+  `-- journal -> aa_stat_minute; on the journal's primary key. The cursor's row is locked: a row is counted once, whoever counts
+with place as materialized (select c.high, c.gaps from mdm.aa_stat_cursor c for update),
+late as materialized (
+  select found.*
+    from place
+   cross join lateral unnest(place.gaps) g(span)
+   cross join lateral (
+     select ${statColumns} from mdm.aa_audit_log a where a.id >= lower(g.span) and a.id < upper(g.span) order by a.id limit $1::int) found
+   limit $1::int),
+fresh as materialized (
+  select found.*
+    from place
+   cross join lateral (select ${statColumns} from mdm.aa_audit_log a where a.id > place.high order by a.id limit $1::int) found),
+seen as materialized (select * from late union all select * from fresh),
+${slicesOf('seen')},
+counted as (
+  insert into mdm.aa_stat_minute as s (tenant_id, job_kind, minute, enqueued, done, errors, dead, stopped, recovered, released, throttled, wait_ms, run_ms, wait_hist, run_hist)
+  select tenant_id, job_kind, minute, enqueued, done, errors, dead, stopped, recovered, released, throttled, wait_ms, run_ms, wait_hist, run_hist
+    from slice
+   order by tenant_id, job_kind, minute
+  on conflict (tenant_id, job_kind, minute) do update
+     set enqueued = s.enqueued + excluded.enqueued, done = s.done + excluded.done, errors = s.errors + excluded.errors, dead = s.dead + excluded.dead,
+         stopped = s.stopped + excluded.stopped, recovered = s.recovered + excluded.recovered, released = s.released + excluded.released,
+         throttled = s.throttled + excluded.throttled, wait_ms = s.wait_ms + excluded.wait_ms, run_ms = s.run_ms + excluded.run_ms,
+         wait_hist = ${sumOfTwoHistograms('s.wait_hist', 'excluded.wait_hist')},
+         run_hist = ${sumOfTwoHistograms('s.run_hist', 'excluded.run_hist')}),
+moved as (
+  update mdm.aa_stat_cursor c
+     set high = top.id, rolled_at = greatest(c.rolled_at, top.at),
+         gaps = c.gaps + int8multirange(int8range(c.high, top.id, '(]')) - top.ids
+    from (select coalesce(max(f.id), (select high from place)) as id, (select max(s.at) from seen s) as at,
+                 coalesce((select range_agg(int8range(s.id, s.id, '[]')) from seen s), '{}') as ids
+            from fresh f) top
+   where exists (select from seen)
+  returning c.gaps)
+select (select count(*)::int from seen) as rows, (select count(*) from late) = $1::int or (select count(*) from fresh) = $1::int as more,
+       coalesce((select gaps from moved), (select gaps from place))::text as gaps`,
+)

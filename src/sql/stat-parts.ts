@@ -1,0 +1,64 @@
+import { timeBoundsMs } from '../jobs/time-histogram.ts'
+
+const bounds = `'{${timeBoundsMs.join(',')}}'::int[]`
+const buckets = Array.from({ length: timeBoundsMs.length + 1 }, (_, bucket) => bucket)
+
+/** The columns of the journal that statistics are made of, of the alias `a`; the payload is long where a run failed. */
+export const statColumns = `a.id, a.at, a.tenant_id, a.job_kind, a.action, a.wait_ms, a.run_ms, a.actor_principal_id,
+         case when a.action = 'job_released' then a.payload end as payload`
+
+/**
+ * `slice`: what the journal's rows in `from` (statColumns) say of each tenant, kind and minute. Outcomes are those of mdm_jobs_attempts_total
+ * (errors: retry and dlq). A claim that went back before its handler started neither waited nor ran; one that was taken back did not run to an end.
+ */
+export const slicesOf = (from: string): string => `fact as (
+  select tenant_id, job_kind, date_trunc('minute', at) as minute, action,
+         action = 'job_released' and payload ->> 'cause' = 'rate_limited' as throttled,
+         action in ('job_stop', 'job_cancel') and run_ms is not null as stopped,
+         case when action in ('job_done', 'job_retry', 'job_dlq', 'job_stop', 'job_cancel', 'job_recovered')
+                or action = 'job_released' and payload -> 'unstarted' is null then wait_ms end as wait_ms,
+         case when action in ('job_done', 'job_retry', 'job_dlq', 'job_stop', 'job_cancel') and actor_principal_id is distinct from 'system:recovery'
+                or action = 'job_released' and payload -> 'unstarted' is null then run_ms end as run_ms
+    from ${from}
+   where job_kind is not null
+     and action in ('job_enqueued', 'job_done', 'job_retry', 'job_dlq', 'job_stop', 'job_cancel', 'job_recovered', 'job_released')),
+-- By bucket first: an aggregate for each bucket over each row would cost ten times as much.
+cell as (
+  select tenant_id, job_kind, minute, width_bucket(wait_ms, ${bounds}) as wait_bucket, width_bucket(run_ms, ${bounds}) as run_bucket,
+         count(*) filter (where action = 'job_enqueued') as enqueued,
+         count(*) filter (where action = 'job_done') as done,
+         count(*) filter (where action in ('job_retry', 'job_dlq')) as errors,
+         count(*) filter (where action = 'job_dlq') as dead,
+         count(*) filter (where stopped) as stopped,
+         count(*) filter (where action = 'job_recovered') as recovered,
+         count(*) filter (where action = 'job_released') as released,
+         count(*) filter (where throttled) as throttled,
+         coalesce(sum(wait_ms), 0) as wait_ms, coalesce(sum(run_ms), 0) as run_ms, count(*) as seen
+    from fact
+   group by 1, 2, 3, 4, 5),
+slice as (
+  select tenant_id, job_kind, minute, sum(enqueued)::int as enqueued, sum(done)::int as done, sum(errors)::int as errors, sum(dead)::int as dead,
+         sum(stopped)::int as stopped, sum(recovered)::int as recovered, sum(released)::int as released, sum(throttled)::int as throttled,
+         sum(wait_ms)::bigint as wait_ms, sum(run_ms)::bigint as run_ms, ${histogramOf('wait')} as wait_hist, ${histogramOf('run')} as run_hist
+    from cell
+   group by 1, 2, 3)`
+
+function histogramOf(what: 'wait' | 'run'): string {
+  const counts = buckets.map((bucket) => `coalesce(sum(seen) filter (where ${what}_bucket = ${bucket}), 0)::int`)
+  return `(array[${counts.join(', ')}])[1:max(${what}_bucket) + 1]`
+}
+
+/** The sum of many histograms in an aggregate; the whole of it is null where there was none. */
+export const sumOfHistograms = (column: string): string =>
+  `case when count(${column}) > 0 then array[${buckets.map((bucket) => `coalesce(sum(${column}[${bucket + 1}]), 0)`).join(', ')}]::float8[] end`
+
+/** The sum of two histograms, either of which may be null. */
+export const sumOfTwoHistograms = (a: string, b: string): string =>
+  `case when ${b} is null then ${a}
+              else array(select coalesce(u.a, 0) + coalesce(u.b, 0) from unnest(${a}, ${b}) with ordinality u(a, b, n) order by u.n) end`
+
+/** How many of the journal's newest ids are looked at where a minute is not rolled up yet: 20 ms at most, however much happens. */
+export const mostTailIds = 20_000
+
+/** `newest.id`: the last id that was given out. */
+export const newestId = `newest as materialized (select case when is_called then last_value else 0 end as id from mdm.aa_audit_log_id)`
