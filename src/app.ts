@@ -10,6 +10,7 @@ import { createListener } from './db/listen.ts'
 import { migrate, migrationStatus } from './db/migrate.ts'
 import { createPools } from './db/pool.ts'
 import { claimRunFile, type RunFile } from './db/run-file.ts'
+import { createQueueNumbers } from './events/queue-numbers.ts'
 import { createRelay } from './events/relay.ts'
 import { createWakeup } from './events/wakeup.ts'
 import { StartError } from './jobs/errors.ts'
@@ -23,6 +24,7 @@ import { findApiKey } from './resolvers/find-api-key.ts'
 import { findTenantIds } from './resolvers/find-tenant-ids.ts'
 import { hasApiKey } from './resolvers/has-api-key.ts'
 import { createHealth } from './resolvers/health.ts'
+import { createRightsWatch } from './resolvers/rights-watch.ts'
 import { receiveEmailReports } from './resolvers/receive-email-reports.ts'
 import { createTenantKeys } from './resolvers/tenant-keys.ts'
 import { buildSchema } from './schema/index.ts'
@@ -34,6 +36,7 @@ import { createEmailWebhooks } from './server/email-webhooks.ts'
 import { createHttpServer } from './server/http.ts'
 import { createVerifyJwt } from './server/verify-jwt.ts'
 import { removeFormerInstances } from './sql/remove-former-instances.ts'
+import { createBulkRunner } from './workers/bulk-runner.ts'
 import type { OwnKind } from './workers/define-kind.ts'
 import { createEngine } from './workers/engine.ts'
 import { followUpsOf } from './workers/follow-ups.ts'
@@ -129,7 +132,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
         events.emit({ type: 'instance:lost', instanceId: instance.id() })
         engine.dropAll()
       },
-      facts: () => ({ subscriptions: relay.openStreams(), abandoned: engine.abandoned() }),
+      facts: () => ({ subscriptions: relay.openStreams() + queueNumbers.openStreams(), abandoned: engine.abandoned() }),
     })
     const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
     const relay = createRelay({
@@ -138,10 +141,15 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       pollMs: config.pollMs,
       onError: (error) => events.emit({ type: 'loop:failed', loop: 'relay', error }),
     })
+    const queueNumbers = createQueueNumbers(pools.api)
     // Stopped after HTTP: a stream that the relay ended would look complete to its reader, who then would not resume.
     onStop('wakeup', () => wakeup.stop())
     onStop('relay', () => relay.stop())
+    onStop('queue numbers', () => queueNumbers.stop())
     const tenantKeys = createTenantKeys(pools.api)
+    const rights = createRightsWatch({ db: pools.api, wakeup })
+    const followUps = followUpsOf(ownKinds)
+    const bulkRunner = createBulkRunner({ pool: pools.commit, events, wakeup, pollMs: config.pollMs, followUps })
     const enqueuer = createEnqueuer({ pool: pools.enqueue, wakeup })
     const maintenance = createMaintenance({
       pool: pools.commit,
@@ -176,6 +184,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       pools,
       kinds: catalogue,
       relay,
+      queueNumbers,
       wakeup,
       enqueuer,
       tenantKeys,
@@ -184,7 +193,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       version,
       retentionMs: config.retentionDays * 24 * 60 * 60 * 1_000,
       deadAfterMs: config.deadAfterMs,
-      followUps: followUpsOf(ownKinds),
+      followUps,
     }
     const http = createHttpServer({
       config,
@@ -192,6 +201,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       contextFor: (call: Call) => createRequestContext(apiDeps, call),
       authenticate: createAuthenticate({
         findApiKey: (key) => findApiKey(pools.api, key),
+        rights,
         verifyJwt: createVerifyJwt({ auth, findTenantIds: (names) => findTenantIds(pools.api, names) }),
       }),
       health: createHealth({
@@ -201,7 +211,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       metrics: createMetrics({
         events,
         db: pools.api,
-        subscriptions: () => relay.openStreams(),
+        subscriptions: () => relay.openStreams() + queueNumbers.openStreams(),
         eventLagSeconds: () => relay.lagSeconds(),
         abandonedHandlers: () => engine.abandoned(),
       }),
@@ -232,10 +242,13 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     await instance.start()
     onStop('instance', () => instance.stop())
     await removeFormerInstances(pools.api, instance.host, dataDir, instance.id())
+    await rights.start()
     await wakeup.start()
     await relay.start()
     maintenance.start()
     onStop('maintenance', () => maintenance.stop())
+    bulkRunner.start()
+    onStop('bulk operations', () => bulkRunner.stop())
     for (const pool of config.pools.filter(({ dispatch }) => dispatch === 'priority')) {
       await ensurePriorityIndex(directUrl, pool.kinds === null ? 'all' : 'byKind')
     }

@@ -64,7 +64,8 @@ export function watchAudit(hub: Hub, { match, after }: WatchAudit): Stream<Audit
     // As for streams of jobs: the cursor may come from an instance that was ahead of this one.
     await feed.catchUp()
     const isOlder = cursor.position.high > 0 && start!.id !== null && cursor.position.high + 1 < start!.id
-    if (isOlder || cursor.position.high > start!.end) throw forgotten()
+    const isForgotten = start!.since !== null && (cursor.minute + 1) * 60_000 < start!.since.getTime()
+    if (isOlder || isForgotten || cursor.position.high > start!.end) throw forgotten()
     feed.reopen(cursor.position.gaps)
     return cursor.position
   }

@@ -14,7 +14,7 @@ const cancelled = '57014'
 export async function boundedRead<Result>(pool: Pool, read: (db: Queryable) => Promise<Result>): Promise<Result> {
   try {
     return await inTransaction(pool, async (tx) => {
-      await tx.query(`set local statement_timeout = ${mostMs}; set local plan_cache_mode = force_custom_plan`)
+      await tx.query(`set local statement_timeout = ${mostMs}; set local plan_cache_mode = force_custom_plan; set local jit = off`)
       return read(tx)
     })
   } catch (error) {

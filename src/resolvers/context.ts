@@ -1,4 +1,5 @@
 import type { Pools } from '../db/pool.ts'
+import type { QueueNumbers } from '../events/queue-numbers.ts'
 import type { Relay } from '../events/relay.ts'
 import type { Wakeup } from '../events/wakeup.ts'
 import type { Events } from '../jobs/event.ts'
@@ -15,6 +16,7 @@ export interface ApiDeps {
   readonly pools: Pools
   readonly kinds: KindCatalogue
   readonly relay: Relay
+  readonly queueNumbers: QueueNumbers
   readonly wakeup: Wakeup
   readonly enqueuer: Enqueuer
   readonly tenantKeys: TenantKeys

@@ -1,7 +1,7 @@
 import { principalOf, tenantPredicate, type Caller, type Principal } from '../jobs/permissions.ts'
 import { badText } from '../jobs/payload.ts'
 import { mayActFor } from '../jobs/permissions.ts'
-import type { AuditMatchParams } from '../sql/audit-matches.ts'
+import type { AuditFilterParams, AuditNews } from '../events/watch-audit.ts'
 import type { AuditRow } from '../sql/audit-row.ts'
 import { listAuditEntries } from '../sql/list-audit-entries.ts'
 import { listAuditEntriesOfJob } from '../sql/list-audit-entries-of-job.ts'
@@ -12,6 +12,7 @@ import { auditActionOf, journalActionsOf, notableActions, type AuditAction } fro
 import { boundedRead } from './bounded-read.ts'
 import { authorize, type RequestContext } from './context.ts'
 import { parseJobId } from './node-id.ts'
+import { openStream } from './open-stream.ts'
 import { decodeCursor, encodeCursor, pageOf, planPage, type Page } from './page.ts'
 
 /** The input `AuditFilter`. */
@@ -48,13 +49,32 @@ export async function listAudit(
   const plan = planPage(page)
   const [beforeId = newest] = plan.cursor === null ? [] : decodeCursor(order, plan.cursor, /^\d{1,18}$/)
   const { pools, relay } = context.deps
-  const position = streamCursor ? await relay.streamCursor() : null
+  const position = streamCursor ? await relay.auditCursor() : null
   const match = await matchOf(filter ?? {}, context, caller)
   const rows =
     match === null
       ? []
       : await boundedRead(pools.api, (db) => listFor(filter ?? {})(db, ...match, beforeId, plan.size + 1))
   return { ...pageOf(plan, rows, ({ id }) => encodeCursor(order, [id])), streamCursor: position }
+}
+
+/**
+ * Lines as they are written, from now or after a cursor; what the caller may see is asked for each of them. Throws BAD_USER_INPUT before
+ * the first line.
+ */
+export async function watchAudit(
+  { filter, after }: { readonly filter?: AuditFilterInput | null | undefined; readonly after?: string | null | undefined },
+  context: RequestContext,
+): Promise<AsyncIterableIterator<AuditNews>> {
+  const caller = authorize(context, [['READ_AUDIT']])
+  const asked = await matchOf(filter ?? {}, context, caller)
+  const match = (): AuditFilterParams | null => {
+    if (asked === null) return null
+    const [tenants, ...others] = asked
+    const present = filter?.tenantId == null ? tenantPredicate(caller) : tenants!.filter((id) => mayActFor(caller, id))
+    return [present, ...others]
+  }
+  return openStream(context.deps.relay.watchAudit({ match, after: after ?? null }), { speaksAtOnce: false })
 }
 
 /** One line by its number in the journal; null: none of the caller's, or none of the audit log. */
@@ -83,7 +103,7 @@ async function matchOf(
   { action, actorId, tenantId, jobId, at }: AuditFilterInput,
   context: RequestContext,
   caller: Caller,
-): Promise<[...Head] | null> {
+): Promise<AuditFilterParams | null> {
   if ((tenantId?.length ?? 0) > mostValues) throw unreadable('`tenantId` may name at most 1,000 values.')
   const problem = actorId == null ? null : badText(actorId)
   if (problem !== null) throw unreadable(`\`actorId\` ${problem}`)
@@ -103,8 +123,6 @@ async function matchOf(
     at?.to ?? null,
   ]
 }
-
-type Head = AuditMatchParams extends [...infer First, unknown, unknown] ? First : never
 
 /** A principal's id stands in the journal behind its kind; one of SQL and one of a worker is given whole. */
 function formsOf(actorId: string): string[] {

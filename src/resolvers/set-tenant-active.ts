@@ -40,6 +40,7 @@ export async function setTenantActive(input: SetTenantActiveInput, context: Requ
   }
   const [row] = await set(pools.api, tenant.id, active, actorOf(caller.principal), reason, context.requestId)
   wakeup.signal('control')
+  wakeup.signal('rights')
   if (active) wakeup.signal('work')
   else await stopPendingJobs(tenant.id, reason ?? standardReason, context, caller)
   wakeup.signal('journal')

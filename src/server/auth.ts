@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { DatabaseUnavailable, StellwerkError } from '../jobs/errors.ts'
 import type { Caller } from '../jobs/permissions.ts'
 import { apiKeyPrefix, type ApiKeyAnswer } from '../resolvers/find-api-key.ts'
+import type { RightsWatch } from '../resolvers/rights-watch.ts'
 
 /** The token is no good; `code` is UNAUTHENTICATED or TOKEN_EXPIRED. */
 export class AuthError extends StellwerkError {
@@ -14,11 +15,17 @@ export class AuthError extends StellwerkError {
  * Who a value of the `authorization` header speaks for; null where there is none.
  * Throws AuthError, or DatabaseUnavailable where that could not be found out.
  */
-export type Authenticate = (authorization: string | null | undefined) => Promise<Caller | null>
+export interface Authenticate {
+  (authorization: string | null | undefined): Promise<Caller | null>
+  /** Tells when it is worth asking again for those whose streams last, and which tenants were closed. Missing: nobody tells. */
+  readonly onRightsChanged?: RightsWatch['on']
+}
 
 interface AuthDeps {
   readonly findApiKey: (key: string) => Promise<ApiKeyAnswer>
   readonly verifyJwt: (token: string) => Promise<Caller>
+  /** Without it a change is found out when it is asked for. */
+  readonly rights?: RightsWatch
 }
 
 const callersLastMs = 1_000
@@ -28,13 +35,16 @@ const longestToken = 16_384
 const answerWithinMs = 4_000
 
 /** Answers are kept for a second: a revoked key is refused that soon, and a busy caller costs one look-up a second. */
-export function createAuthenticate({ findApiKey, verifyJwt }: AuthDeps): Authenticate {
+export function createAuthenticate({ findApiKey, verifyJwt, rights }: AuthDeps): Authenticate {
   const known = new Map<string, { readonly caller: Promise<Caller>; readonly until: number }>()
 
   const identify = async (token: string): Promise<Caller> =>
     token.startsWith(apiKeyPrefix) ? callerOfKey(await findApiKey(token)) : verifyJwt(token)
 
-  return async (authorization) => {
+  // Heard before those who then ask again.
+  rights?.on(() => known.clear())
+
+  const authenticate = async (authorization: string | null | undefined): Promise<Caller | null> => {
     if (authorization == null || authorization === '') return null
     const token = bearerToken(authorization)
     const name = createHash('sha256').update(token).digest('base64')
@@ -43,12 +53,13 @@ export function createAuthenticate({ findApiKey, verifyJwt }: AuthDeps): Authent
 
     const caller = inTime(identify(token))
     // A refusal is not kept: a key that was just made must be good at once.
-    caller.catch(() => known.delete(name))
+    caller.catch(() => known.get(name)?.caller === caller && known.delete(name))
     if (known.size >= mostCallers) known.delete(known.keys().next().value!)
     known.delete(name)
     known.set(name, { caller, until: performance.now() + callersLastMs })
     return caller
   }
+  return rights === undefined ? authenticate : Object.assign(authenticate, { onRightsChanged: rights.on })
 }
 
 async function inTime<Value>(work: Promise<Value>): Promise<Value> {

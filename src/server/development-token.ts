@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { scopes } from '../jobs/permissions.ts'
-import { createApiKey } from '../resolvers/create-api-key.ts'
+import { mintApiKey } from '../resolvers/mint-api-key.ts'
 import { findApiKey } from '../resolvers/find-api-key.ts'
 
-type Database = Parameters<typeof createApiKey>[0]
+type Database = Parameters<typeof mintApiKey>[0]
 
 /**
  * The development token in `<dataDir>/admin.token`: an API key without expiry, for every scope and tenant.
@@ -15,7 +15,7 @@ export async function ensureDevelopmentToken(dataDir: string, db: Database): Pro
   const path = join(dataDir, 'admin.token')
   const kept = await readSecret(path)
   if (kept !== null && (await isForEverything(db, kept))) return { token: kept, path }
-  const { key } = await createApiKey(db, {
+  const { key } = await mintApiKey(db, {
     name: 'development token',
     scopes,
     tenantIds: null,

@@ -28,6 +28,7 @@ const losses: Record<CallerLoss, string> = {
   expired: 'TOKEN_EXPIRED: The token has expired. Come back with a new one.',
   refused: 'UNAUTHENTICATED: The token is good no more.',
   'rights lost': 'FORBIDDEN: The token lost a scope or a tenant. Come back with it.',
+  'tenant closed': 'FORBIDDEN: A tenant of the token was closed. Nothing of it is run any more.',
 }
 
 /** A session holds a place of its address until it says who it is, then one of its user. */

@@ -2,7 +2,7 @@ import type { Caller } from '../jobs/permissions.ts'
 import { AuthError, type Authenticate } from './auth.ts'
 
 /** Why a stream must end. */
-export type CallerLoss = 'expired' | 'refused' | 'rights lost'
+export type CallerLoss = 'expired' | 'refused' | 'rights lost' | 'tenant closed'
 
 interface Watched {
   readonly authenticate: Authenticate
@@ -16,12 +16,13 @@ interface Watched {
 const longestTimerMs = 2 ** 31 - 1
 
 /**
- * Watches over a caller while a stream lasts: tells when the token expires and, found out every 30 s, when it was revoked
- * or lost a scope or a tenant. Answers a function that ends the watch.
+ * Watches over a caller while a stream lasts: tells when the token expires, when it was revoked or lost a scope or a tenant, and when a
+ * tenant of the caller's was closed. It is looked at when a change of rights is signalled, and every 30 s in case none was. Answers a
+ * function that ends the watch.
  */
 export function watchCaller({ authenticate, authorization, caller, onLoss, recheckMs = 30_000 }: Watched): () => void {
   const expiry = caller.expiresAt === null ? undefined : setTimeoutAt(caller.expiresAt, () => onLoss('expired'))
-  const recheck = setInterval(() => {
+  const check = (): void => {
     authenticate(authorization).then(
       (present) => {
         if (present === null || hasLost(caller, present)) onLoss('rights lost')
@@ -31,9 +32,16 @@ export function watchCaller({ authenticate, authorization, caller, onLoss, reche
         if (error instanceof AuthError) onLoss('refused')
       },
     )
-  }, recheckMs)
+  }
+  const recheck = setInterval(check, recheckMs)
+  const unsubscribe = authenticate.onRightsChanged?.((closed) => {
+    // Who acts for all tenants looks after this one, too.
+    if (caller.tenantIds !== 'all' && !caller.tenantIds.isDisjointFrom(closed)) onLoss('tenant closed')
+    else check()
+  })
   return () => {
     clearInterval(recheck)
+    unsubscribe?.()
     expiry?.()
   }
 }

@@ -53,6 +53,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const rules = createClaimRules({ kinds: deps.catalogue, providers: deps.providers })
   let specs: readonly PoolSpec[] = []
   const workers: WorkerPool[] = []
+  const names: string[] = []
   const leave: (() => void)[] = []
   let rulesTimer: NodeJS.Timeout | undefined
   let stopTellingRoom = (): void => undefined
@@ -80,12 +81,16 @@ export function createEngine(deps: EngineDeps): Engine {
     }
   }
 
-  const openPool = async (spec: PoolSpec): Promise<WorkerPool> => {
-    const name = `${instance.host}/${process.pid}/${randomUUID()}`
+  const register = async (spec: PoolSpec, name: string): Promise<{ id: number; name: string }> => {
     // By name, also where the pool is not limited: whoever asks why a job waits cannot know which handlers this process has.
     const served = [...kinds.keys()].filter((kind) => (spec.kinds === null ? !kindsWithOwnSlot.includes(kind) : spec.kinds.includes(kind)))
     const [row] = await registerWorker(pools.commit, instance.id(), name, spec.name, spec.slots, served, spec.tenantIds, spec.dispatch)
-    const worker = { id: row!.id, name }
+    return { id: row!.id, name }
+  }
+
+  const openPool = async (spec: PoolSpec): Promise<WorkerPool> => {
+    const worker = await register(spec, `${instance.host}/${process.pid}/${randomUUID()}`)
+    names.push(worker.name)
     const completer = createCompleter({
       pool: pools.settle,
       events,
@@ -157,6 +162,8 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     dropAll() {
       for (const worker of workers) worker.dropAll()
+      // The pools' rows outlived the instance's; they belong to it again.
+      Promise.all(names.map((name, index) => register(specs[index]!, name))).catch((error: Error) => events.emit({ type: 'loop:failed', loop: 'register', error }))
     },
     abandoned: () => workers.reduce((sum, worker) => sum + worker.facts().abandoned, 0),
     unfit: () =>

@@ -3,6 +3,7 @@ import { execute, parse, subscribe, validate, type ExecutionResult } from 'graph
 import { z } from 'zod'
 import { createListener } from '../../src/db/listen.ts'
 import { createPools } from '../../src/db/pool.ts'
+import { createQueueNumbers } from '../../src/events/queue-numbers.ts'
 import { createRelay } from '../../src/events/relay.ts'
 import { createWakeup } from '../../src/events/wakeup.ts'
 import { createEvents } from '../../src/jobs/event.ts'
@@ -77,6 +78,7 @@ export async function testApi({
     pools,
     kinds,
     relay,
+    queueNumbers: createQueueNumbers(pools.api),
     wakeup,
     enqueuer: createEnqueuer({ pool: pools.enqueue, wakeup }),
     tenantKeys: createTenantKeys(pools.api),
@@ -126,6 +128,7 @@ export async function testApi({
       return row!.id
     },
     async stop() {
+      deps.queueNumbers.stop()
       await relay.stop()
       await wakeup.stop()
       await listener.stop()

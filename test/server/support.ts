@@ -16,7 +16,7 @@ import { createClient, type Client } from 'graphql-ws'
 import { pino } from 'pino'
 import { WebSocket } from 'ws'
 import { scopes, type Scope } from '../../src/jobs/permissions.ts'
-import { createApiKey } from '../../src/resolvers/create-api-key.ts'
+import { mintApiKey } from '../../src/resolvers/mint-api-key.ts'
 import { findApiKey } from '../../src/resolvers/find-api-key.ts'
 import { findTenantIds } from '../../src/resolvers/find-tenant-ids.ts'
 import { createHealth } from '../../src/resolvers/health.ts'
@@ -236,7 +236,7 @@ export async function apiKey(
   held: readonly Scope[] = scopes,
   expiresAt: Date | null = null,
 ): Promise<{ id: string; key: string }> {
-  return createApiKey(database.pool, {
+  return mintApiKey(database.pool, {
     name: `key ${randomUUID()}`,
     scopes: held,
     tenantIds: null,

@@ -61,7 +61,8 @@ describe('GraphiQL in a browser', () => {
       `mutation { enqueueJob(input: { schedule: { after: "PT1H" }, job: { emailSend: { to: { address: "ada@example.org" }, content: { subject: "Hello", text: "It runs." } } } }) { job { id } } }`,
     )
     const { id } = data.enqueueJob.job as { id: string }
-    await page.locator('.graphiql-tab', { hasText: 'WatchJob' }).click()
+    await page.locator('.graphiql-tab-button', { hasText: 'WatchJob' }).click()
+    await page.locator('.graphiql-tab-active', { hasText: 'WatchJob' }).waitFor()
     await page.locator('.graphiql-editor-tool .view-lines').first().click()
     await page.keyboard.press('Control+a')
     await page.keyboard.insertText(JSON.stringify({ id }))
@@ -79,10 +80,11 @@ describe('GraphiQL in a browser', () => {
 
   test('a reload keeps who is signed in, and the tabs', async () => {
     const tabs = await page.locator('.graphiql-tab').count()
-    console.log(await page.evaluate(`JSON.stringify(localStorage)`)); await new Promise(r=>setTimeout(r,1500)); await page.reload()
+    await until(async () => (await page.evaluate(`localStorage.getItem('graphiql:tabState')`) as string).includes('job_0'), 'the tabs are kept')
+    await page.reload()
     await page.getByText('Signed in as development token').waitFor()
-    await new Promise(r=>setTimeout(r,1500)); console.log(tabs, await page.locator('.graphiql-tab').allTextContents()); await page.screenshot({path:'/tmp/5.png'}); console.log(await page.evaluate(`JSON.stringify(localStorage)`))
-    await until(async () => (await page.locator('.graphiql-tab').count()) === tabs, 'the tabs are there again')
+    await page.locator('.graphiql-tab-active', { hasText: 'WatchJob' }).waitFor()
+    expect(await page.locator('.graphiql-tab').count()).toBe(tabs)
   })
 
   test('it asked no other host for anything, and nothing was refused or failed', async () => {
