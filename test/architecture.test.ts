@@ -23,6 +23,7 @@ const arrows: Readonly<Record<string, readonly string[] | 'all'>> = {
   'config.ts': ['settings.ts', 'setting-readers.ts', 'jobs'],
   'index.ts': 'all',
   'version.ts': [],
+  'library.ts': 'all',
   'app.ts': 'all',
   'cli.ts': 'all',
 }

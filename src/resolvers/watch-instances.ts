@@ -5,7 +5,7 @@ import { authorize, type RequestContext } from './context.ts'
 import { openStream } from './open-stream.ts'
 
 /** What is to be seen of the instances. */
-interface InstancesNow {
+export interface InstancesNow {
   readonly instances: readonly InstanceRow[]
   readonly hands: readonly Hand[]
 }

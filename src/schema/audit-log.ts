@@ -1,4 +1,4 @@
-import { listAudit, type AuditPage } from '../resolvers/list-audit.ts'
+import { listAudit, watchAudit, type AuditPage } from '../resolvers/list-audit.ts'
 import type { AuditRow } from '../resolvers/rows.ts'
 import { AuditActionRef, AuditEntryRef } from './audit-entry.ts'
 import { builder } from './builder.ts'
@@ -60,5 +60,16 @@ builder.objectField(JobRef, 'auditLog', (t) =>
     args: { first: t.arg.int({ required: true, defaultValue: 20 }), after: t.arg.string() },
     resolve: ({ id }, args, context, info) =>
       listAudit({ ...args, filter: { jobId: id }, streamCursor: selects(info, 'streamCursor') }, context),
+  }),
+)
+
+builder.subscriptionField('auditLog', (t) =>
+  t.field({
+    type: AuditEntryRef,
+    description: 'New audit entries, from now or after a `streamCursor`.',
+    directives: [{ name: 'requiresScopes', args: { scopes: [['READ_AUDIT']] } }],
+    args: { filter: t.arg({ type: AuditFilterRef }), after: t.arg.string() },
+    subscribe: (_, args, context) => watchAudit(args, context),
+    resolve: (entry: AuditRow) => entry,
   }),
 )

@@ -1,4 +1,5 @@
 import { listInstances } from '../resolvers/list-instances.ts'
+import { watchInstances, type InstancesNow } from '../resolvers/watch-instances.ts'
 import { builder } from './builder.ts'
 import { InstanceRef } from './worker.ts'
 
@@ -11,5 +12,15 @@ builder.queryField('instances', (t) =>
       { name: 'requiresScopes', args: { scopes: [['READ_JOBS']] } },
     ],
     resolve: (_, _args, context) => listInstances(context),
+  }),
+)
+
+builder.subscriptionField('instances', (t) =>
+  t.field({
+    type: [InstanceRef],
+    description: 'Living instances and their workers: at once, then on every change, at most once a second.',
+    directives: [{ name: 'requiresScopes', args: { scopes: [['READ_JOBS']] } }],
+    subscribe: (_, _args, context) => watchInstances(context),
+    resolve: ({ instances }: InstancesNow) => [...instances],
   }),
 )

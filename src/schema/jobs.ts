@@ -16,7 +16,7 @@ const CountPrecisionRef = builder.enumType('CountPrecision', {
   } as const,
 })
 
-const CountRef = builder.objectRef<Count>('Count').implement({
+export const CountRef = builder.objectRef<Count>('Count').implement({
   description: 'A count that never scans more rows than asked for.',
   fields: (t) => ({
     count: t.exposeInt('count', { description: 'The number counted.' }),

@@ -20,19 +20,6 @@ const ours = read(printed)
 
 /** Root fields of the contract that are not served yet. What comes has to be taken out here; nothing may be added. */
 const missing = [
-  'Query.apiKeys',
-  'Query.bulkOperations',
-  'Query.service',
-  'Mutation.replayJobs',
-  'Mutation.discardJobs',
-  'Mutation.cancelJobs',
-  'Mutation.stopJobs',
-  'Mutation.cancelBulkOperation',
-  'Mutation.createApiKey',
-  'Mutation.revokeApiKey',
-  'Subscription.bulkOperation',
-  'Subscription.instances',
-  'Subscription.auditLog',
 ]
 /** The same for fields of types that are there already. */
 const missingFields = [
