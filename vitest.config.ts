@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
+    // Most of the time the tests wait for something: two at a time halve the run, also on two cores.
+    maxWorkers: 2,
     globalSetup: './test/support/global-setup.ts',
     reporters: ['default', summaryReporter()],
     testTimeout: 30_000,

@@ -1,1 +1,40 @@
-export { drain as enqueue } from './drain.ts'
+import type { Bench } from './bench.ts'
+
+const add = (by: string, inFlight: number) => ({ by, inFlight: String(inFlight), bulk: '1' })
+const bulk = (by: string) => ({ by, inFlight: '2', bulk: '1000' })
+
+export const enqueue: Bench = {
+  name: 'enqueue',
+  about: 'Jobs that go in, each answered after its commit: one at a time, 64 at once, and by the thousand.',
+  jobs: 20_000,
+  columns: [
+    { figure: 'perSecond', title: 'jobs/s', digits: 0 },
+    { figure: 'p50', title: 'p50 ms', digits: 2 },
+    { figure: 'p99', title: 'p99 ms', digits: 2 },
+    { figure: 'nodeMicros', title: 'caller us', digits: 1 },
+    { figure: 'serverMicros', title: 'server us', digits: 1 },
+    { figure: 'walBytes', title: 'WAL B', digits: 0 },
+  ],
+  compared: { figure: 'perSecond', better: 'more' },
+  // Each group has its own best peer: the last column compares over all, read it within a group.
+  peers: [],
+  subjects: [
+    { name: '1: stellwerk coalesced', script: 'stellwerk-enqueue.ts', options: add('enqueuer', 1), share: 0.05 },
+    { name: '1: stellwerk library', script: 'stellwerk-enqueue.ts', options: add('library', 1), share: 0.05 },
+    { name: '1: stellwerk SQL', script: 'stellwerk-enqueue.ts', options: add('sql', 1), share: 0.05 },
+    { name: '1: stellwerk GraphQL', script: 'stellwerk-enqueue.ts', options: add('graphql', 1), share: 0.05 },
+    { name: '1: graphile', script: 'graphile-enqueue.ts', options: add('', 1), share: 0.05 },
+    { name: '1: pg-boss', script: 'pg-boss-enqueue.ts', options: add('', 1), share: 0.05 },
+    { name: '64: stellwerk coalesced', script: 'stellwerk-enqueue.ts', options: add('enqueuer', 64) },
+    { name: '64: stellwerk library', script: 'stellwerk-enqueue.ts', options: add('library', 64), share: 0.25 },
+    { name: '64: stellwerk SQL', script: 'stellwerk-enqueue.ts', options: add('sql', 64), share: 0.25 },
+    { name: '64: stellwerk GraphQL', script: 'stellwerk-enqueue.ts', options: add('graphql', 64), share: 0.25 },
+    { name: '64: graphile', script: 'graphile-enqueue.ts', options: add('', 64), share: 0.25 },
+    { name: '64: pg-boss', script: 'pg-boss-enqueue.ts', options: add('', 64), share: 0.25 },
+    { name: '1000: stellwerk bulk', script: 'stellwerk-enqueue.ts', options: bulk('enqueuer') },
+    { name: '1000: stellwerk SQL', script: 'stellwerk-enqueue.ts', options: bulk('sql') },
+    { name: '1000: stellwerk GraphQL', script: 'stellwerk-enqueue.ts', options: bulk('graphql') },
+    { name: '1000: graphile', script: 'graphile-enqueue.ts', options: bulk('') },
+    { name: '1000: pg-boss', script: 'pg-boss-enqueue.ts', options: bulk('') },
+  ],
+}

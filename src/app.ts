@@ -46,6 +46,7 @@ import { kindCatalogue } from './workers/kind-catalogue.ts'
 import { loadKinds } from './workers/load-kinds.ts'
 import { createMaintenance } from './workers/maintenance.ts'
 import { registerKinds } from './workers/register-kinds.ts'
+import { createRollup } from './workers/rollup.ts'
 import { runnableKinds } from './workers/runnable-kinds.ts'
 import { version } from './version.ts'
 
@@ -151,6 +152,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     const followUps = followUpsOf(ownKinds)
     const bulkRunner = createBulkRunner({ pool: pools.commit, events, wakeup, pollMs: config.pollMs, followUps })
     const enqueuer = createEnqueuer({ pool: pools.enqueue, wakeup })
+    const rollup = createRollup({ pool: pools.commit, events, everyMs: config.maintenanceMs })
     const maintenance = createMaintenance({
       pool: pools.commit,
       events,
@@ -198,7 +200,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     const http = createHttpServer({
       config,
       schema: buildSchema(),
-      contextFor: (call: Call) => createRequestContext(apiDeps, call),
+      contextFor: (call: Call) => createRequestContext(apiDeps, { ...call, budget: () => call.budget }),
       authenticate: createAuthenticate({
         findApiKey: (key) => findApiKey(pools.api, key),
         rights,
@@ -247,6 +249,8 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     await relay.start()
     maintenance.start()
     onStop('maintenance', () => maintenance.stop())
+    rollup.start()
+    onStop('rollup', () => rollup.stop())
     bulkRunner.start()
     onStop('bulk operations', () => bulkRunner.stop())
     for (const pool of config.pools.filter(({ dispatch }) => dispatch === 'priority')) {

@@ -31,6 +31,6 @@ export async function enqueueOrder(url: string): Promise<(kind: string, i: numbe
     correlationId: null,
     traceContext: null,
     actor: 'service:bench',
-    requestId: null,
+    requestId: 'bench',
   })
 }

@@ -57,7 +57,10 @@ export function createQueueNumbers(pool: Pool): QueueNumbers {
           const notBefore = first ? performance.now() - lastsMs : dueAt
           while (!first && !left && performance.now() < dueAt) await bell.wait(dueAt - performance.now())
           if (left) return undefined
-          const reading = await patiently(() => readSince(notBefore), () => left)
+          const reading = await patiently(
+            () => readSince(notBefore),
+            () => left,
+          )
           return left ? undefined : reading
         },
         release() {

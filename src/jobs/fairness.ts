@@ -40,3 +40,14 @@ function idBefore(id: string): string {
 export function roundsFor(limit: number, tenants: number): number {
   return tenants === 0 ? 1 : Math.max(1, Math.ceil(limit / tenants))
 }
+
+/**
+ * The tenants that hold their share of the slots already: slots x weight / weights of those at work, at least one (SPEC section 4).
+ * `atWork` names a tenant once for each slot it holds. Whether others have due jobs is seen by claiming: one such tenant is counted with.
+ */
+export function tenantsOverShare(atWork: Iterable<string>, slots: number, weightOf: (tenantId: string) => number): string[] {
+  const held = new Map<string, number>()
+  for (const tenant of atWork) held.set(tenant, (held.get(tenant) ?? 0) + 1)
+  const weights = [...held.keys()].reduce((sum, tenant) => sum + weightOf(tenant), 1)
+  return [...held].filter(([tenant, count]) => count >= Math.max(1, Math.floor((slots * weightOf(tenant)) / weights))).map(([tenant]) => tenant)
+}

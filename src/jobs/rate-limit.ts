@@ -9,9 +9,9 @@ export interface RateLimit {
 export interface Buckets {
   /** Whole tokens that the bucket holds now. */
   held(key: string, limit: RateLimit, now: number): number
-  /** Milliseconds until the bucket holds a token; 0: it does. */
-  waitMs(key: string, limit: RateLimit, now: number): number
-  take(key: string, limit: RateLimit, now: number): void
+  /** Milliseconds until the bucket holds a token, or as many as asked for; 0: it does. */
+  waitMs(key: string, limit: RateLimit, now: number, tokens?: number): number
+  take(key: string, limit: RateLimit, now: number, tokens?: number): void
   /** Whether a token was taken that is not refilled yet. */
   inUse(key: string, now: number): boolean
   /** Forgets full buckets. */
@@ -31,12 +31,12 @@ export function createBuckets(): Buckets {
       const debt = Math.max((fullAt.get(key) ?? 0) - now, 0)
       return Math.max(Math.floor(limit.burst - debt / interval(limit) + slack), 0)
     },
-    waitMs(key, limit, now) {
-      const wait = Math.max(fullAt.get(key) ?? 0, now) + interval(limit) * (1 - limit.burst) - now
+    waitMs(key, limit, now, tokens = 1) {
+      const wait = Math.max(fullAt.get(key) ?? 0, now) + interval(limit) * (tokens - limit.burst) - now
       return wait > interval(limit) * slack ? wait : 0
     },
-    take(key, limit, now) {
-      fullAt.set(key, Math.max(fullAt.get(key) ?? 0, now) + interval(limit))
+    take(key, limit, now, tokens = 1) {
+      fullAt.set(key, Math.max(fullAt.get(key) ?? 0, now) + tokens * interval(limit))
     },
     inUse: (key, now) => (fullAt.get(key) ?? 0) > now,
     sweep(now) {

@@ -9,12 +9,18 @@ const cancelled = '57014'
 
 /**
  * Runs a read whose cost depends on what was asked for: planned for its values (a generic plan guesses how much a filter leaves over),
- * and given up after two seconds.
+ * and given up after two seconds, or `withinMs`.
  */
-export async function boundedRead<Result>(pool: Pool, read: (db: Queryable) => Promise<Result>): Promise<Result> {
+export async function boundedRead<Result>(
+  pool: Pool,
+  read: (db: Queryable) => Promise<Result>,
+  withinMs = mostMs,
+): Promise<Result> {
   try {
     return await inTransaction(pool, async (tx) => {
-      await tx.query(`set local statement_timeout = ${mostMs}; set local plan_cache_mode = force_custom_plan; set local jit = off`)
+      await tx.query(
+        `set local statement_timeout = ${withinMs}; set local plan_cache_mode = force_custom_plan; set local jit = off`,
+      )
       return read(tx)
     })
   } catch (error) {

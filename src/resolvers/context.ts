@@ -31,6 +31,14 @@ export interface ApiDeps {
   readonly followUps: ReadonlyMap<string, FollowUp>
 }
 
+/** What is left to a caller, in cost points. */
+export interface Budget {
+  readonly limit: number
+  readonly remaining: number
+  /** Points that come back each second. */
+  readonly perSecond: number
+}
+
 /** One operation: who asks, under which id, and what was already read for it. */
 export interface RequestContext {
   readonly deps: ApiDeps
@@ -38,15 +46,22 @@ export interface RequestContext {
   readonly requestId: string
   /** The W3C header of the request; kept with the jobs it enqueues. */
   readonly traceparent: string | null
+  /** What is left to the caller once this operation is paid; null: there is none to keep to. */
+  readonly budget: () => Budget | null
   readonly loaders: Loaders
 }
 
 /** The context of one operation. A subscription makes one for each message, since its loaders remember what they read. */
 export function createRequestContext(
   deps: ApiDeps,
-  request: { readonly caller: Caller | null; readonly requestId: string; readonly traceparent: string | null },
+  {
+    caller,
+    requestId,
+    traceparent,
+    budget,
+  }: Pick<RequestContext, 'caller' | 'requestId' | 'traceparent'> & Partial<Pick<RequestContext, 'budget'>>,
 ): RequestContext {
-  return { deps, ...request, loaders: createLoaders(deps.pools.api, request.caller, deps.deadAfterMs) }
+  return { deps, caller, requestId, traceparent, budget: budget ?? (() => null), loaders: createLoaders(deps.pools.api, caller, deps.deadAfterMs) }
 }
 
 /**

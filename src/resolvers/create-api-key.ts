@@ -30,10 +30,14 @@ export async function createApiKey(input: CreateApiKeyInput, context: RequestCon
   const scopes = [...new Set(input.scopes)]
   refuseMore(caller, scopes, tenantIds)
   const name = input.name.trim()
-  const tenants = await Promise.all((tenantIds ?? []).map((each) => findOwnTenant(each, context, caller, ['tenantIds'])))
+  const tenants = await Promise.all(
+    (tenantIds ?? []).map((each) => findOwnTenant(each, context, caller, ['tenantIds'])),
+  )
   const errors = [
     ...wrongName(name),
-    ...(scopes.length === 0 ? [invalid(['scopes'], 'Name at least one scope: without any a key is good for nothing.')] : []),
+    ...(scopes.length === 0
+      ? [invalid(['scopes'], 'Name at least one scope: without any a key is good for nothing.')]
+      : []),
     ...(tenantIds?.length === 0 ? [invalid(['tenantIds'], 'Name at least one tenant.')] : []),
     ...(expiresAt !== null && expiresAt.getTime() <= Date.now()
       ? [invalid(['expiresAt'], 'The end of a key lies in the future.')]
@@ -69,7 +73,6 @@ function refuseMore(caller: Caller, scopes: readonly Scope[], tenantIds: readonl
 
 function wrongName(name: string): UserError[] {
   const unstorable = badText(name)
-  const message =
-    outsideLength('name', name, ranges.apiKeyName) ?? (unstorable === null ? null : `name ${unstorable}`)
+  const message = outsideLength('name', name, ranges.apiKeyName) ?? (unstorable === null ? null : `name ${unstorable}`)
   return message === null ? [] : [invalid(['name'], message)]
 }

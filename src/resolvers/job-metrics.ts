@@ -5,8 +5,7 @@ import { ApiError } from './api-error.ts'
 import { boundedRead } from './bounded-read.ts'
 import { authorize, type RequestContext } from './context.ts'
 import { planChart, type Chart } from './plan-chart.ts'
-import { tickOf } from './queue-stats.ts'
-import type { QueueSlice } from './slice-queue.ts'
+import { sliceQueue, type QueueSlice } from './slice-queue.ts'
 import { narrowStats, type StatsDimension, type StatsFilterInput, type StatsScope } from './stats-filter.ts'
 
 export type JobMetric =
@@ -54,7 +53,7 @@ export async function jobMetrics(input: JobMetricsInput, context: RequestContext
     rows: await readStatSeries(db, scope.tenantIds, scope.kinds, from, to, seconds, scope.byKind, scope.byTenant),
     samples: await readStatSamples(db, from, to, seconds),
   }))
-  const now = new Map(tickOf(reading, scope, context).rows.map((slice) => [keyOf(slice), slice]))
+  const now = new Map(sliceQueue(reading, scope, []).rows.map((slice) => [keyOf(slice), slice]))
   const groups = groupsOf(rows, scope)
   const known = knowledgeOf(chart, reading.at, rows, samples)
   return [...new Set(input.metrics)].flatMap((metric) =>
@@ -103,7 +102,9 @@ function groupsOf(rows: readonly StatStep[], { kinds, byKind, byTenant }: StatsS
 }
 
 function happened({ steps }: Group): number {
-  return steps.values().reduce((sum, { enqueued, done, errors, pending }) => sum + enqueued + done + errors + pending, 0)
+  return steps
+    .values()
+    .reduce((sum, { enqueued, done, errors, pending }) => sum + enqueued + done + errors + pending, 0)
 }
 
 function knowledgeOf(
@@ -134,9 +135,9 @@ function valueOf(
   const counted = (count: number | undefined): number | null =>
     step < firstStep || step > lastStep ? null : (count ?? 0)
   const level = (sum: number | undefined, present: number | undefined): number | null => {
+    if (step === presentStep) return present ?? 0
     const times = samples.get(step) ?? 0
-    if (times > 0) return (sum ?? 0) / times
-    return step === presentStep ? (present ?? 0) : null
+    return times === 0 ? null : (sum ?? 0) / times
   }
   switch (metric) {
     case 'ENQUEUED':

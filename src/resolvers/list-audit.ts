@@ -63,7 +63,10 @@ export async function listAudit(
  * the first line.
  */
 export async function watchAudit(
-  { filter, after }: { readonly filter?: AuditFilterInput | null | undefined; readonly after?: string | null | undefined },
+  {
+    filter,
+    after,
+  }: { readonly filter?: AuditFilterInput | null | undefined; readonly after?: string | null | undefined },
   context: RequestContext,
 ): Promise<AsyncIterableIterator<AuditNews>> {
   const caller = authorize(context, [['READ_AUDIT']])

@@ -25,11 +25,6 @@ export async function listBulkOperations(args: PageArgs, context: RequestContext
 /** One operation by its uuid; null: none of the caller's. */
 export async function findBulkOperation(id: string, context: RequestContext): Promise<BulkOperationRow | null> {
   const caller = authorize(context, [['MANAGE_METADATA']])
-  const [row] = await readBulkOperation(
-    context.deps.pools.api,
-    tenantPredicate(caller),
-    actorOf(caller.principal),
-    id,
-  )
+  const [row] = await readBulkOperation(context.deps.pools.api, tenantPredicate(caller), actorOf(caller.principal), id)
   return row ?? null
 }

@@ -38,7 +38,11 @@ export async function listDeadLetterGroups(
   const { size } = planPage({ first })
   const narrowed = await narrowJobs({ ...filter, status: ['dlq'] }, caller, context)
   const match = matchParams(narrowed, caller)
-  const [byKind, byTenant, byError] = (['KIND', 'TENANT', 'ERROR'] as const).map((each) => by.includes(each)) as [boolean, boolean, boolean]
+  const [byKind, byTenant, byError] = (['KIND', 'TENANT', 'ERROR'] as const).map((each) => by.includes(each)) as [
+    boolean,
+    boolean,
+    boolean,
+  ]
   const rows = await boundedRead(context.deps.pools.api, (db) =>
     groupDeadLetters(db, ...match, byKind, byTenant, byError, size),
   )

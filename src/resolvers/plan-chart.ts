@@ -32,10 +32,12 @@ export function planChart(
   const to = range.to?.getTime() ?? Math.max(now.getTime() + 1, range.from?.getTime() ?? 0)
   const from = range.from?.getTime() ?? to - standardSpanMs
   if (from >= to) return '`range` is empty: `from` lies before `to`.'
-  if (step !== null && (step < minuteMs || step % minuteMs !== 0)) return '`step` is a whole number of minutes, at least PT1M.'
+  if (step !== null && (step < minuteMs || step % minuteMs !== 0))
+    return '`step` is a whole number of minutes, at least PT1M.'
   const stepMs = step ?? niceSteps.find((each) => pointsOf(from, to, each) <= standardPoints) ?? niceSteps.at(-1)!
   const points = pointsOf(from, to, stepMs)
-  if (points > mostPoints) return `This would be ${points.toLocaleString('en')} points, and at most 500 are drawn. Take a longer \`step\` or a shorter \`range\`.`
+  if (points > mostPoints)
+    return `This would be ${points.toLocaleString('en')} points, and at most 500 are drawn. Take a longer \`step\` or a shorter \`range\`.`
   const start = startOf(from, stepMs)
   return { from: new Date(start), to: new Date(start + points * stepMs), stepMs, points }
 }

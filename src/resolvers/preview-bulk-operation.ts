@@ -22,13 +22,10 @@ export async function previewBulkOperation(
   { match }: BulkSelection,
   { deps, loaders }: RequestContext,
 ): Promise<BulkPreview> {
-  const [found] = await boundedRead(deps.pools.api, (db) =>
-    preview(db, ...match, mostCounted + 1, ranges.pageSize.max),
-  )
+  const [found] = await boundedRead(deps.pools.api, (db) => preview(db, ...match, mostCounted + 1, ranges.pageSize.max))
   const { count, groups, sample } = found!
   return {
-    matched:
-      count > mostCounted ? { count: mostCounted, precision: 'AT_LEAST' } : { count, precision: 'EXACT' },
+    matched: count > mostCounted ? { count: mostCounted, precision: 'AT_LEAST' } : { count, precision: 'EXACT' },
     groups,
     async sample(first) {
       const outside = outsideRange('`first`', first, ranges.pageSize)

@@ -9,24 +9,26 @@ const numbers = z.strictObject({ min: z.int().nullish(), max: z.int().nullish() 
 const times = z.strictObject({ from: z.coerce.date().nullish(), to: z.coerce.date().nullish() }).nullish()
 
 /** The input `JobFilter` as it stands in a group's id: what came from a client may be anything. */
-const filterShape = z.strictObject({
-  status: z.array(z.enum(jobStatuses)).nullish(),
-  kind: texts,
-  tenantId: texts,
-  id: texts,
-  tag: texts,
-  payload: z.unknown(),
-  errorFingerprint: text,
-  errorText: text,
-  idempotencyKey: text,
-  correlationId: text,
-  workerId: text,
-  priority: numbers,
-  attemptCount: numbers,
-  createdAt: times,
-  availableAt: times,
-  completedAt: times,
-}).partial()
+const filterShape = z
+  .strictObject({
+    status: z.array(z.enum(jobStatuses)).nullish(),
+    kind: texts,
+    tenantId: texts,
+    id: texts,
+    tag: texts,
+    payload: z.unknown(),
+    errorFingerprint: text,
+    errorText: text,
+    idempotencyKey: text,
+    correlationId: text,
+    workerId: text,
+    priority: numbers,
+    attemptCount: numbers,
+    createdAt: times,
+    availableAt: times,
+    completedAt: times,
+  })
+  .partial()
 
 /** The filter that finds the dead letters of a group; null: the group's filter is none. */
 export function readGroupFilter({ kind, tenantId, fingerprint, filter }: DeadLetterGroupKey): JobFilterInput | null {

@@ -20,10 +20,21 @@ export async function revokeApiKey({ id, reason }: RevokeApiKeyInput, context: R
   const [apiKey] =
     uuid === null
       ? []
-      : await revoke(pools.api, tenantPredicate(caller), uuid, actorOf(caller.principal), reason || null, context.requestId)
+      : await revoke(
+          pools.api,
+          tenantPredicate(caller),
+          uuid,
+          actorOf(caller.principal),
+          reason || null,
+          context.requestId,
+        )
   if (apiKey === undefined) {
     const message = 'There is no such key of your tenants.'
-    return { apiKey: null, secret: null, errors: [{ type: 'NotFoundError', code: 'NOT_FOUND', message, path: ['id'], id }] }
+    return {
+      apiKey: null,
+      secret: null,
+      errors: [{ type: 'NotFoundError', code: 'NOT_FOUND', message, path: ['id'], id }],
+    }
   }
   wakeup.signal('rights')
   wakeup.signal('journal')

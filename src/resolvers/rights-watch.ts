@@ -22,7 +22,8 @@ export function createRightsWatch({
   let known: ReadonlySet<string> = new Set()
   let looking: Promise<void> = Promise.resolve()
 
-  const readClosed = async (): Promise<ReadonlySet<string>> => new Set((await findClosedTenants(db)).map(({ id }) => id))
+  const readClosed = async (): Promise<ReadonlySet<string>> =>
+    new Set((await findClosedTenants(db)).map(({ id }) => id))
 
   const look = async (): Promise<void> => {
     // A database that is away says nothing of tenants; the keys are looked at again all the same.

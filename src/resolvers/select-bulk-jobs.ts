@@ -67,7 +67,10 @@ export async function selectBulkJobs(
   }
   const narrowed = await narrowJobs(filter, caller, context)
   if (!restricts(narrowed, caller))
-    return invalid(['select', 'filter'], 'The filter is empty: it would take every job. Name at least a status, a kind or a tenant.')
+    return invalid(
+      ['select', 'filter'],
+      'The filter is empty: it would take every job. Name at least a status, a kind or a tenant.',
+    )
   return selection(action, narrowed, caller, statuses)
 }
 

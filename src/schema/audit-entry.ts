@@ -1,7 +1,7 @@
 import { parseExactly } from '../jobs/parse-exactly.ts'
 import { auditActionOf } from '../resolvers/audit-action.ts'
 import { auditActor } from '../resolvers/list-audit.ts'
-import type { AuditRow } from '../resolvers/rows.ts'
+import type { AuditNews, AuditRow } from '../resolvers/rows.ts'
 import { builder } from './builder.ts'
 import { JobRef } from './job-ref.ts'
 import { NodeRef } from './node.ts'
@@ -76,6 +76,12 @@ export const AuditEntryRef = builder.objectRef<AuditRow>('AuditEntry').implement
         'What the entry needs to be understood later, e.g. the payload of a discarded job. Null without `READ_PAYLOADS`.',
       resolve: ({ payloadText }, _, { caller }) =>
         payloadText !== null && caller?.scopes.has('READ_PAYLOADS') ? parseExactly(payloadText) : null,
+    }),
+    streamCursor: t.string({
+      nullable: true,
+      description:
+        'In the `auditLog` subscription: pass as `after` to go on behind this entry. Null where the entry was read otherwise.',
+      resolve: (entry) => ('streamCursor' in entry ? (entry as AuditNews).streamCursor : null),
     }),
     requestId: t.exposeString('requestId', {
       nullable: true,

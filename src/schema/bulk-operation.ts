@@ -70,25 +70,23 @@ const BulkOperationRef = builder.objectRef<BulkOperationRow>('BulkOperation').im
   }),
 })
 
-const BulkPreviewRowRef = builder
-  .objectRef<BulkPreview['groups'][number]>('BulkPreviewRow')
-  .implement({
-    description: 'One slice of a preview.',
-    fields: (t) => ({
-      kind: t.field({
-        type: JobKindRef,
-        description: 'The kind.',
-        resolve: ({ kind }, _, context) => kindView(kind, context),
-      }),
-      tenant: t.field({
-        type: TenantRef,
-        nullable: true,
-        description: 'The tenant.',
-        resolve: ({ tenantId }, _, { loaders }) => loaders.tenants.load(tenantId),
-      }),
-      count: t.expose('count', { type: 'SafeInt', description: 'How many.' }),
+const BulkPreviewRowRef = builder.objectRef<BulkPreview['groups'][number]>('BulkPreviewRow').implement({
+  description: 'One slice of a preview.',
+  fields: (t) => ({
+    kind: t.field({
+      type: JobKindRef,
+      description: 'The kind.',
+      resolve: ({ kind }, _, context) => kindView(kind, context),
     }),
-  })
+    tenant: t.field({
+      type: TenantRef,
+      nullable: true,
+      description: 'The tenant.',
+      resolve: ({ tenantId }, _, { loaders }) => loaders.tenants.load(tenantId),
+    }),
+    count: t.expose('count', { type: 'SafeInt', description: 'How many.' }),
+  }),
+})
 
 const BulkPreviewRef = builder.objectRef<BulkPreview>('BulkPreview').implement({
   description: 'What a bulk operation would do.',
@@ -209,7 +207,11 @@ builder.mutationFields((t) => {
   }
 })
 
-const BulkOperationConnectionRef = connectionOf(BulkOperationRef, { one: 'operation', many: 'operations', sort: 'bulk ' })
+const BulkOperationConnectionRef = connectionOf(BulkOperationRef, {
+  one: 'operation',
+  many: 'operations',
+  sort: 'bulk ',
+})
 
 builder.queryField('bulkOperations', (t) =>
   t.field({

@@ -122,6 +122,8 @@ builder.mutationField('enqueueJobs', (t) =>
       { name: 'cost', args: { weight: '1' } },
       { name: 'requiresScopes', args: { scopes: [['ENQUEUE_JOBS']] } },
     ],
+    // For the cost: an answer for each job.
+    extensions: { itemsOf: { argument: 'input', path: ['jobs'], field: 'results' } },
     args: { input: t.arg({ type: EnqueueJobsInputRef, required: true }) },
     resolve: (_, { input }, context) => enqueueJobs(input, context),
   }),

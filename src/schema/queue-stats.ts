@@ -1,7 +1,11 @@
 import type { Percentiles } from '../jobs/time-histogram.ts'
-import { kindView } from '../resolvers/kind-view.ts'
-import { queueStats, statsOfKind, statsOfTenant, type QueueStatsTick } from '../resolvers/queue-stats.ts'
-import type { QueueSlice } from '../resolvers/slice-queue.ts'
+import {
+  queueStats,
+  statsOfKind,
+  statsOfTenant,
+  type QueueStats,
+  type QueueStatsTick,
+} from '../resolvers/queue-stats.ts'
 import { watchQueueStats } from '../resolvers/watch-queue-stats.ts'
 import { builder } from './builder.ts'
 import { JobKindRef } from './job-kind.ts'
@@ -29,23 +33,20 @@ const PercentilesRef = builder.objectRef<Percentiles>('Percentiles').implement({
   }),
 })
 
-const QueueStatsRef = builder.objectRef<QueueSlice>('QueueStats').implement({
+const QueueStatsRef = builder.objectRef<QueueStats>('QueueStats').implement({
   description: 'Numbers of one slice of the queue. Counts come from rollups, not from scanning jobs.',
   fields: (t) => ({
-    kind: t.field({
-      type: JobKindRef,
-      nullable: true,
-      description: 'The kind, if broken down by kind.',
-      resolve: ({ kind }, _, context) => (kind === null ? null : kindView(kind, context)),
-    }),
-    tenant: t.field({
+    kind: t.expose('kind', { type: JobKindRef, nullable: true, description: 'The kind, if broken down by kind.' }),
+    tenant: t.expose('tenant', {
       type: TenantRef,
       nullable: true,
       description: 'The tenant, if broken down by tenant.',
-      resolve: ({ tenantId }, _, { loaders }) => (tenantId === null ? null : loaders.tenants.load(tenantId)),
     }),
     pending: t.expose('pending', { type: 'SafeInt', description: 'Due and waiting. At most 50,000 are counted.' }),
-    scheduled: t.expose('scheduled', { type: 'SafeInt', description: 'Waiting for their time. At most 10,000 are counted.' }),
+    scheduled: t.expose('scheduled', {
+      type: 'SafeInt',
+      description: 'Waiting for their time. At most 10,000 are counted.',
+    }),
     running: t.expose('running', { type: 'SafeInt', description: 'Running.' }),
     dlq: t.expose('dlq', { type: 'SafeInt', description: 'In the DLQ. At most 10,000 dead jobs are counted.' }),
     failed: t.expose('failed', { type: 'SafeInt', description: 'Stopped or cancelled.' }),

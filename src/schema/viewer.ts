@@ -1,9 +1,18 @@
 import { scopes, type Caller } from '../jobs/permissions.ts'
-import { authorize } from '../resolvers/context.ts'
+import { authorize, type Budget } from '../resolvers/context.ts'
 import { listOwnTenants } from '../resolvers/list-tenants.ts'
 import { builder } from './builder.ts'
 import { PrincipalRef, ScopeRef } from './principal.ts'
 import { TenantConnectionRef } from './tenant.ts'
+
+const ApiBudgetRef = builder.objectRef<Budget>('ApiBudget').implement({
+  description: "The caller's token bucket, in cost points.",
+  fields: (t) => ({
+    limit: t.exposeInt('limit', { description: 'Bucket size.' }),
+    remaining: t.exposeInt('remaining', { description: 'Points left.' }),
+    restoreRate: t.exposeFloat('perSecond', { description: 'Points restored per second.' }),
+  }),
+})
 
 const ViewerRef = builder.objectRef<Caller>('Viewer').implement({
   description: 'The caller, as the server sees them.',
@@ -29,6 +38,12 @@ const ViewerRef = builder.objectRef<Caller>('Viewer').implement({
       type: 'DateTime',
       nullable: true,
       description: 'When the token ends. Streams close at this instant; re-authenticate before it.',
+    }),
+    budget: t.field({
+      type: ApiBudgetRef,
+      nullable: true,
+      description: "The caller's remaining budget. Null: none is set.",
+      resolve: (_, _args, context) => context.budget(),
     }),
   }),
 })

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Authenticate } from './auth.ts'
+import { budgetHeaders } from './charge.ts'
 import type { Origin } from './origins.ts'
 import { readBody } from './read-body.ts'
 import { requestIdOf, traceparentOf } from './request-facts.ts'
@@ -65,9 +66,12 @@ export function createGraphqlRoute({ yoga, authenticate, originOf }: GraphqlRout
         accepts: acceptsOf(request),
         caller: null,
         mutates: false,
+        cost: 0,
+        budget: null,
         events: null,
       }
       const answer = await yoga.fetch(await asFetchRequest(request), { call })
+      for (const [name, value] of Object.entries(budgetHeaders(call))) response.setHeader(name, value)
       if (call.events !== null) return sendStream(response, call)
       const text = await answer.text()
       for (const [name, value] of answer.headers) response.setHeader(name, value)
@@ -101,7 +105,7 @@ const notJson = (): HttpError =>
 /** An origin from the list, as it stands there. */
 function allow(response: ServerResponse, origin: string): void {
   response.setHeader('access-control-allow-origin', origin)
-  response.setHeader('access-control-expose-headers', 'x-request-id, retry-after')
+  response.setHeader('access-control-expose-headers', 'x-request-id, retry-after, ratelimit, ratelimit-policy')
 }
 
 function mediaTypeOf({ headers }: IncomingMessage): string | undefined {

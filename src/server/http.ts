@@ -7,7 +7,9 @@ import { StartError } from '../jobs/errors.ts'
 import type { Health } from '../resolvers/health.ts'
 import { createAdmit } from './admit.ts'
 import type { Authenticate } from './auth.ts'
+import { createBudgets } from './budgets.ts'
 import type { Call } from './call.ts'
+import { createCharge } from './charge.ts'
 import { describeUnforeseen } from './describe-unforeseen.ts'
 import { createGraphqlRoute } from './graphql-route.ts'
 import { createMaskError } from './mask-errors.ts'
@@ -20,7 +22,7 @@ import { createSocketServer, type SocketLimits } from './websocket.ts'
 import { createYogaServer } from './yoga.ts'
 
 export interface HttpServerDeps {
-  readonly config: Pick<Config, 'env' | 'http' | 'api' | 'allowedOrigins' | 'trustProxy' | 'metricsToken'>
+  readonly config: Pick<Config, 'env' | 'http' | 'api' | 'allowedOrigins' | 'trustProxy' | 'metricsToken' | 'serviceBudget'>
   readonly schema: GraphQLSchema
   /** The context of one operation. */
   readonly contextFor: (call: Call) => object
@@ -60,6 +62,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const yoga = createYogaServer({
     ...deps,
     admit: createAdmit(),
+    charge: createCharge(createBudgets({ serviceBudget: config.serviceBudget })),
     maskError,
     onOperation: (operation) => log.debug(operation, 'operation'),
   })

@@ -4,6 +4,7 @@ import type { Outcome } from './call.ts'
 
 interface EventStream {
   readonly status: number
+  readonly headers: Readonly<Record<string, string>>
   readonly results: AsyncIterable<Outcome>
 }
 
@@ -14,10 +15,11 @@ const gone = Symbol('gone')
  * Sends results as server-sent events, the next one fetched when the last has left. Ends with `complete`, or when the client
  * goes or somebody destroys the response: then without, so that clients come back. Resolves when the source is let go.
  */
-export async function sendEvents(response: ServerResponse, { status, results }: EventStream): Promise<void> {
+export async function sendEvents(response: ServerResponse, { status, headers, results }: EventStream): Promise<void> {
   const source = results[Symbol.asyncIterator]()
   const untilGone = createUntilGone(response)
   response.writeHead(status, {
+    ...headers,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
     // Proxies that buffer would hold events back.

@@ -4,6 +4,7 @@ import { actorOf } from '../jobs/permissions.ts'
 import type { Admit } from './admit.ts'
 import type { Authenticate } from './auth.ts'
 import type { Call, Outcome } from './call.ts'
+import type { ChargeOperation } from './charge.ts'
 import { statusOfCode, type MaskError } from './mask-errors.ts'
 
 /** A call that came by HTTP. */
@@ -12,7 +13,11 @@ export interface HttpCall extends Call {
   /** Whether the client asked for server-sent events, and for nothing else. */
   readonly accepts: 'events' | 'events or json' | 'json'
   /** Left here instead of a response: what is to be sent as events. */
-  events: { readonly status: number; readonly results: AsyncIterable<Outcome> } | null
+  events: {
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly results: AsyncIterable<Outcome>
+  } | null
 }
 
 /** Yoga copies what it is given: the call stands one level below, so that all hooks see the same one. */
@@ -27,6 +32,7 @@ interface YogaDeps {
   readonly contextFor: (call: Call) => object
   readonly authenticate: Authenticate
   readonly admit: Admit
+  readonly charge: ChargeOperation
   readonly maskError: MaskError
   readonly onOperation: (operation: OperationFacts) => void
 }
@@ -37,13 +43,15 @@ export interface OperationFacts {
   readonly operation: string
   readonly type: string
   readonly principal: string | null
+  /** In points. */
+  readonly cost: number
   readonly durationMs: number
   /** Whether something went wrong; what, is told where errors are masked. */
   readonly failed: boolean
 }
 
 /** The GraphQL engine of all doors. In `plugins` the hooks of HTTP alone come first, those that guard the WebSocket too come after. */
-export function createYogaServer({ schema, contextFor, authenticate, admit, maskError, onOperation }: YogaDeps): Yoga {
+export function createYogaServer({ schema, contextFor, authenticate, admit, charge, maskError, onOperation }: YogaDeps): Yoga {
   return createYoga<YogaContext, object>({
     schema,
     context: ({ call }) => contextFor(call),
@@ -60,7 +68,7 @@ export function createYogaServer({ schema, contextFor, authenticate, admit, mask
     maskedErrors: false,
     // admit() keeps the documents, and refuses some to some callers: only whether one is valid is kept here.
     parserAndValidationCache: { documentCache: keepNothing, errorCache: keepNothing },
-    plugins: [useCaller(authenticate), useOutcome(maskError), useAdmit(admit), useOperation(onOperation)],
+    plugins: [useCaller(authenticate), useOutcome(maskError), useAdmit(admit), useOperation(onOperation, charge)],
   })
 }
 
@@ -93,10 +101,10 @@ function useOutcome(maskError: MaskError): Plugin<object, YogaContext<HttpCall>>
         return
       }
       if (streams) {
-        call.events = { status: 200, results: mapped(result as AsyncIterable<Outcome>, finish) }
+        call.events = { status: 200, headers: {}, results: mapped(result as AsyncIterable<Outcome>, finish) }
       } else {
         const outcome = finish(result as Outcome)
-        call.events = { status: statusOf(outcome), results: once(outcome) }
+        call.events = { status: statusOf(outcome), headers: headersOf(outcome), results: once(outcome) }
       }
       setResultProcessor(() => new Response(null), 'text/event-stream')
     },
@@ -112,8 +120,11 @@ function useAdmit(admit: Admit): Plugin<YogaContext> {
   }
 }
 
-/** Notes whether the operation changes something (if its connection breaks, the outcome is unknown), and tells of its end. */
-function useOperation(onOperation: (operation: OperationFacts) => void): Plugin<YogaContext> {
+/**
+ * Notes whether the operation changes something (if its connection breaks, the outcome is unknown), has it paid for before
+ * it runs, and tells of its end.
+ */
+function useOperation(onOperation: (operation: OperationFacts) => void, charge: ChargeOperation): Plugin<YogaContext> {
   const begin = (args: ExecutionArgs, call: Call): ((failed: boolean) => void) => {
     const started = performance.now()
     const definition = getOperationAST(args.document, args.operationName)
@@ -124,19 +135,34 @@ function useOperation(onOperation: (operation: OperationFacts) => void): Plugin<
         operation: definition?.name?.value.slice(0, 100) ?? 'anonymous',
         type: definition?.operation ?? 'none',
         principal: call.caller === null ? null : actorOf(call.caller.principal),
+        cost: call.cost,
         durationMs: Math.round(performance.now() - started),
         failed,
       })
   }
   return {
-    onExecute({ args, context }) {
+    onExecute({ args, context, setResultAndStopExecution }) {
       const end = begin(args as ExecutionArgs, context.call)
+      const refusal = refusalOf(() => charge(args as ExecutionArgs, context.call))
+      if (refusal !== null) setResultAndStopExecution({ errors: [refusal] })
       return { onExecuteDone: ({ result }) => end('errors' in result && (result.errors?.length ?? 0) > 0) }
     },
-    onSubscribe({ args, context }) {
+    onSubscribe({ args, context, setResultAndStopExecution }) {
       const end = begin(args as ExecutionArgs, context.call)
+      const refusal = refusalOf(() => charge(args as ExecutionArgs, context.call))
+      if (refusal !== null) setResultAndStopExecution({ errors: [refusal] })
       return { onSubscribeResult: ({ result }) => end('errors' in result) }
     },
+  }
+}
+
+/** What was thrown, in the form of GraphQL's results. */
+function refusalOf(act: () => void): GraphQLError | null {
+  try {
+    act()
+    return null
+  } catch (error) {
+    return new GraphQLError('', { originalError: error as Error })
   }
 }
 
@@ -156,13 +182,15 @@ function statusOf({ errors = [] }: Outcome): number {
   return Math.max(200, ...statuses)
 }
 
-/** Yoga reads the status from here, and leaves this out of what it sends. */
+function headersOf({ errors }: Outcome): Readonly<Record<string, string>> {
+  const retryAfter = errors?.find(({ extensions }) => extensions['retryAfter'] !== undefined)?.extensions['retryAfter']
+  return retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+}
+
+/** Yoga reads status and headers from here, and leaves this out of what it sends. */
 function withStatus(outcome: Outcome): object {
-  const retryAfter = outcome.errors?.find(({ extensions }) => extensions['retryAfter'] !== undefined)?.extensions[
-    'retryAfter'
-  ]
-  const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
-  return { ...outcome, extensions: { ...outcome.extensions, http: { status: statusOf(outcome), headers } } }
+  const http = { status: statusOf(outcome), headers: headersOf(outcome) }
+  return { ...outcome, extensions: { ...outcome.extensions, http } }
 }
 
 async function* once(outcome: Outcome): AsyncIterable<Outcome> {

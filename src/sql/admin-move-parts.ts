@@ -54,7 +54,10 @@ export const heldRunning = (standing: string): string => `held as materialized (
      for update)`
 
 /** A cancel that stands is not made again, and neither is a stop; only a stop outranks a cancel. */
-export const mayStillBe = { cancelled: 'j.stop_cause is null', stopped: `j.stop_cause is distinct from 'stopped'` } as const
+export const mayStillBe = {
+  cancelled: 'j.stop_cause is null',
+  stopped: `j.stop_cause is distinct from 'stopped'`,
+} as const
 
 /**
  * A running job stays running, its lease too: its worker hears of the request and ends the run. The row carries the claim's facts, as

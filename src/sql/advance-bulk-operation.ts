@@ -1,9 +1,6 @@
 import { statement } from './statement.ts'
 
-export const advanceBulkOperation = statement<
-  [id: string, succeeded: number, skipped: number, pauseMs: number],
-  never
->(
+export const advanceBulkOperation = statement<[id: string, succeeded: number, skipped: number, pauseMs: number], never>(
   'advance_bulk_operation',
   `-- queued, running -> running: what a batch did, and when the next one is due; by the primary key
 update mdm.aa_bulk_operation

@@ -1,4 +1,9 @@
-import { bulkJournaled, bulkOperationColumns, bulkOperationIsSeen, type BulkOperationRow } from './bulk-operation-row.ts'
+import {
+  bulkJournaled,
+  bulkOperationColumns,
+  bulkOperationIsSeen,
+  type BulkOperationRow,
+} from './bulk-operation-row.ts'
 import { statement } from './statement.ts'
 
 /** Ends an operation early; what it has done stays done. No row: it has ended, or is none of the caller's. */

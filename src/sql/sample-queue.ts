@@ -2,7 +2,12 @@ import { statement } from './statement.ts'
 
 /** Notes how many jobs are due and run in this minute, unless it was noted already. */
 export const sampleQueue = statement<
-  [tenantIds: readonly string[], kinds: readonly string[], pending: readonly (number | null)[], running: readonly (number | null)[]],
+  [
+    tenantIds: readonly string[],
+    kinds: readonly string[],
+    pending: readonly (number | null)[],
+    running: readonly (number | null)[],
+  ],
   never
 >(
   'sample_queue',

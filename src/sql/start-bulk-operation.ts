@@ -38,8 +38,10 @@ created as (
   on conflict (created_by, created_for, idempotency_key) where idempotency_key is not null do nothing
   returning o.*),
 targeted as (
-  insert into mdm.aa_bulk_target (operation_id, place, revision, job_id)
-  select c.id, t.place, t.revision, t.id from created c, taken t),
+  insert into mdm.aa_bulk_target (operation_id, place, job_ids, revisions)
+  select c.id, min(t.place), array_agg(t.id order by t.place), array_agg(t.revision order by t.place)
+    from created c, taken t
+   group by c.id, t.place / 100),
 ${bulkJournaled('created', 'bulk_start', '$28::text', '$33::text')}
 select (select count(*)::int from found) as matching, ${bulkOperationColumns}
   from (values (1)) always left join created o on true`,

@@ -55,7 +55,12 @@ export async function runBulkBatch(
       ;[taken] = await takeBulkOperation(tx)
       if (taken === undefined) return null
       const operation = taken
-      const targets = await readBulkTargets(tx, operation.id, operation.succeeded + operation.skipped, sizeOf(operation))
+      const targets = await readBulkTargets(
+        tx,
+        operation.id,
+        operation.succeeded + operation.skipped,
+        sizeOf(operation),
+      )
       const batch = sameTreatment(targets, followUps)
       const [first] = batch
       const follow = first?.kind == null ? undefined : followUps.get(first.kind)

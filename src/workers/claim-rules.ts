@@ -177,3 +177,8 @@ function validWeight(weight: unknown): weight is number {
 function validLimit(limit: { rps: unknown; burst: unknown }): limit is RateLimit {
   return typeof limit?.rps === 'number' && limit.rps > 0 && limit.rps <= 10_000 && typeof limit.burst === 'number' && limit.burst >= 1
 }
+
+/** Whether a claim of this shape would not bring the run's job. */
+export function leavesOut({ kinds, excludedTenants, excludedPairs }: ClaimShape, run: { readonly kind: string; readonly tenantId: string }): boolean {
+  return !kinds.includes(run.kind) || run.tenantId in excludedTenants || `${run.kind} ${run.tenantId}` in excludedPairs
+}

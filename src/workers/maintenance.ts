@@ -8,9 +8,8 @@ import { removeDeadInstances } from '../sql/remove-dead-instances.ts'
 import { stopTenantJobs } from '../sql/stop-tenant-jobs.ts'
 import { sweepClaims } from '../sql/sweep-claims.ts'
 import { tryMaintenanceLock } from '../sql/try-maintenance-lock.ts'
-import { createRollup } from './rollup.ts'
 
-/** Takes back what the dead and the stale hold, and keeps the statistics; done by whichever instance gets the lock. */
+/** Takes back what the dead and the stale hold; done by whichever instance gets the lock. */
 export interface Maintenance {
   start(): void
   /** One sweep; null: another instance is at it. */
@@ -35,7 +34,6 @@ const aLifetimeMs = 1e12
 
 export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecovered, keepKinds = [] }: MaintenanceDeps): Maintenance {
   const stopping = new AbortController()
-  const rollup = createRollup({ pool })
   let loop: Promise<void> | undefined
   /** After an outage of the database the silence of others says nothing about them, until they had time to speak. */
   let trustsSilenceAt = -Infinity
@@ -76,7 +74,6 @@ export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecove
     await sweepClaims(pool, deadAfterMs)
     await removeDeadInstances(pool, silenceMs)
     await stopJobsOfClosedTenants()
-    await rollup.runOnce()
     return [...orphaned, ...(stale ?? [])]
   }
 

@@ -1,5 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
+import type { Events } from '../jobs/event.ts'
 import { closeStatGaps } from '../sql/close-stat-gaps.ts'
 import { countJobsByState } from '../sql/count-jobs-by-state.ts'
 import { isQueueSampled } from '../sql/is-queue-sampled.ts'
@@ -7,19 +9,23 @@ import { readJournalWriters } from '../sql/read-journal-writers.ts'
 import { rollUpJournal } from '../sql/roll-up-journal.ts'
 import { sampleQueue } from '../sql/sample-queue.ts'
 import type { Queryable } from '../sql/statement.ts'
-import { tryMaintenanceLock } from '../sql/try-maintenance-lock.ts'
+import { tryStatisticsLock } from '../sql/try-statistics-lock.ts'
 
 /** Keeps the statistics: what the journal says of each minute, and how long the queue was in it. */
 export interface Rollup {
+  start(): void
   /** Counts what has come since; answers how many rows of the journal. Null: another instance is at it. */
   runOnce(): Promise<number | null>
+  stop(): Promise<void>
 }
 
 interface RollupDeps {
   readonly pool: Pool
+  readonly events: Events
+  readonly everyMs: number
   /** Rows of the journal a transaction. */
   readonly batch?: number
-  /** The next batch is left to the next time when this one has taken so long in all. */
+  /** The rest is left to the next time when this one has taken so long. */
   readonly atMostMs?: number
 }
 
@@ -36,12 +42,14 @@ const noGaps = '{}'
  * same transaction, so that a late commit is counted when it comes, and nothing twice, wherever the process ends. A gap is given up as the
  * relay does: when all who held the journal's lock after it was seen have ended, and one more look has not found it.
  */
-export function createRollup({ pool, batch = 20_000, atMostMs = 5_000 }: RollupDeps): Rollup {
+export function createRollup({ pool, events, everyMs, batch = 20_000, atMostMs = 5_000 }: RollupDeps): Rollup {
+  const stopping = new AbortController()
+  let loop: Promise<void> | undefined
   let noted: NotedGaps | null = null
 
   const alone = <Result>(work: (tx: Queryable) => Promise<Result>): Promise<Result | null> =>
     inTransaction(pool, async (tx) => {
-      const [lock] = await tryMaintenanceLock(tx)
+      const [lock] = await tryStatisticsLock(tx)
       if (!lock!.taken) return null
       // Planned while the tables were empty, each batch would read all of them.
       await tx.query('set local enable_seqscan = off; set local enable_bitmapscan = off; set local jit = off')
@@ -60,7 +68,7 @@ export function createRollup({ pool, batch = 20_000, atMostMs = 5_000 }: RollupD
       if (done === null) return null
       const { more, gaps, rows: counted } = done[0]!
       rows += counted
-      if (more && performance.now() - startedAt < atMostMs) continue
+      if (more && !stopping.signal.aborted && performance.now() - startedAt < atMostMs) continue
       if (!more && ripe !== null) await closeStatGaps(pool, ripe)
       if (ripe !== null || noted === null) noted = gaps === noGaps ? null : { gaps, writers: await writersNow() }
       return rows
@@ -88,11 +96,32 @@ export function createRollup({ pool, batch = 20_000, atMostMs = 5_000 }: RollupD
       )
     })
 
+  const runOnce = async (): Promise<number | null> => {
+    const rows = await rollUp()
+    if (rows !== null) await sample()
+    return rows
+  }
+
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        await runOnce()
+      } catch (error) {
+        events.emit({ type: 'loop:failed', loop: 'statistics', error: error as Error })
+      }
+      // Not all instances at the same moment.
+      await wait(everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+
   return {
-    async runOnce() {
-      const rows = await rollUp()
-      if (rows !== null) await sample()
-      return rows
+    start() {
+      loop ??= run()
+    },
+    runOnce,
+    async stop() {
+      stopping.abort()
+      await loop
     },
   }
 }

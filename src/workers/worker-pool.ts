@@ -1,8 +1,9 @@
 import type { Pool } from 'pg'
-import { databaseFault } from '../jobs/database-fault.ts'
-import type { ClaimedFacts, Events } from '../jobs/event.ts'
+import type { ClaimedFacts, Events, ReleaseCause } from '../jobs/event.ts'
+import { tenantsOverShare } from '../jobs/fairness.ts'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
-import type { ClaimRules, ClaimShape } from './claim-rules.ts'
+import { createClaimLoop } from './claim-loop.ts'
+import { leavesOut, type ClaimRules, type ClaimShape } from './claim-rules.ts'
 import type { Completer } from './completer.ts'
 import { createDispatcher, type PoolSpec } from './dispatcher.ts'
 import type { Execution, RunnableKind } from './execution.ts'
@@ -44,10 +45,8 @@ interface WorkerPoolDeps {
 
 /** At most this many ends may wait for their commit before claiming pauses: the database is behind. */
 const mostUnsettled = 5_000
+const largestClaim = 1_000
 const abortMarginMs = 2_000
-const retryAfterMs = [100, 300, 1_000, 3_000]
-/** Jobs that were sent back to wait for their token are promoted this soon after it: a look before them comes to nothing. */
-const promotedWithinMs = 15
 
 export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const { spec, claimPool, completer, executor, rules, events, worker } = deps
@@ -58,14 +57,6 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const waiting: Run[] = []
   let replaced = 0
   let stopping = false
-  let claiming = false
-  let claimed: Promise<void> = Promise.resolve()
-  let lookAgain = false
-  let failures = 0
-  let timer: NodeJS.Timeout | undefined
-  let timerFired = false
-  /** Added to the moment at which a bucket refills. */
-  let lateMs = 0
   const emptied = new Set<() => void>()
 
   const watch = createWatch({
@@ -82,73 +73,21 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     },
   })
 
-  const onFree = (execution: Execution): void => {
-    if (running.delete(execution)) prefetch.ran(execution.run.kind, performance.now() - execution.run.startedAt)
-    else replaced -= 1
-    if (running.size === 0 && stopping) for (const resolve of emptied) resolve()
-    pump()
-  }
-
-  /** Fills the free slots from what is claimed, and claims when that runs low. */
-  const pump = (): void => {
-    while (running.size < spec.slots && waiting.length > 0) running.add(executor.start(waiting.shift()!, onFree))
-    if (!stopping && wanted() > 0) look()
-  }
+  const shape = (): ClaimShape => rules.shape(served, performance.now())
 
   const wanted = (): number => {
     if (completer.pending() > mostUnsettled) return 0
     const buffer = prefetch.size()
     const want = spec.slots - running.size + buffer - waiting.length
     // A claim costs a round trip: with a buffer it is refilled by halves, not one by one.
-    return buffer > 0 && want < buffer / 2 ? 0 : Math.min(want, 1_000)
+    return buffer > 0 && want < buffer / 2 ? 0 : Math.min(want, largestClaim)
   }
 
-  const look = (): void => {
-    // The loop under way asks itself what is wanted, once its statement has answered.
-    if (claiming || exhausted) return
-    claiming = true
-    claimed = claimLoop()
-  }
-
-  /** Whether the last look found nothing more: only a wake-up, the poll or an end of an exclusion makes another look worth while. */
-  let exhausted = false
-
-  const claimLoop = async (): Promise<void> => {
-    try {
-      for (let want = wanted(); want > 0 && !stopping; want = wanted()) {
-        lookAgain = false
-        const atTimer = timerFired
-        timerFired = false
-        const runs = await claimOnce(want, rules.shape(served, performance.now()))
-        failures = 0
-        if (atTimer) lateMs = runs.length === 0 ? promotedWithinMs : 0
-        const shape = rules.shape(served, performance.now())
-        // Fewer than wanted, and all of them took the last tokens of their pairs: what else is due would have come with them.
-        const noMore = runs.length < want && runs.every((run) => leftOut(shape, run))
-        if (noMore && !lookAgain) {
-          exhausted = true
-          // Timers drop fractions: one that fires early would find the bucket still empty.
-          const reopensInMs = shape.reopensInMs === null ? deps.pollMs : Math.ceil(shape.reopensInMs) + 1 + lateMs
-          sleep(Math.min(reopensInMs, dispatcher.retryInMs() ?? deps.pollMs, deps.pollMs))
-          break
-        }
-      }
-    } catch (error) {
-      exhausted = true
-      const fault = databaseFault(error)
-      if (fault !== 'conflict') events.emit({ type: 'loop:failed', loop: 'claim', error: error as Error })
-      sleep(retryAfterMs[Math.min(failures, retryAfterMs.length - 1)]! * (0.5 + Math.random()))
-      failures += 1
-    } finally {
-      claiming = false
-    }
-  }
-
-  const claimOnce = async (want: number, shape: ClaimShape): Promise<readonly Run[]> => {
-    const over = prefetch.size() === 0 ? tenantsOverShare() : []
-    let runs = await dispatcher.claim(want, shape, over)
+  const claim = async (want: number, now: ClaimShape): Promise<readonly Run[]> => {
+    const over = prefetch.size() === 0 ? tenantsOverShare(tenantsAtWork(), spec.slots, rules.weightOf) : []
+    let runs = await dispatcher.claim(want, now, over)
     // What nobody else wants, the tenant over its share may have.
-    if (runs.length === 0 && over.length > 0) runs = await dispatcher.claim(want, shape, [])
+    if (runs.length === 0 && over.length > 0) runs = await dispatcher.claim(want, now, [])
     if (runs.length === 0) return runs
     deps.afterClaim()
     events.emit({ type: 'jobs:claimed', worker: worker.name, jobs: runs.map(factsOf) })
@@ -158,6 +97,25 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       pump()
     }
     return runs
+  }
+
+  const loop = createClaimLoop({ wanted, shape, claim, retryInMs: dispatcher.retryInMs, events, pollMs: deps.pollMs })
+
+  /** Fills the free slots from what is claimed, and claims when that runs low. */
+  const pump = (): void => {
+    while (running.size < spec.slots && waiting.length > 0) running.add(executor.start(waiting.shift()!, onFree))
+    loop.look()
+  }
+
+  const onFree = (execution: Execution): void => {
+    if (running.delete(execution)) prefetch.ran(execution.run.kind, performance.now() - execution.run.startedAt)
+    else replaced -= 1
+    if (running.size === 0 && stopping) for (const resolve of emptied) resolve()
+    pump()
+  }
+
+  const tenantsAtWork = function* (): Generator<string> {
+    for (const { run } of running) yield run.tenantId
   }
 
   /** Each start takes its tokens; the surplus goes back, to the moment at which its token will be there. */
@@ -170,42 +128,24 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       const token = rules.take(run.kind, run.tenantId, before, now)
       if (token.taken) return true
       turnedAway.set(key, before + 1)
-      run.state = 'ended'
-      completer.settle({ run, move: 'release', durationMs: 0, delayMs: token.retryAfterMs, cause: 'rate_limited', unstarted: true })
+      release(run, 'rate_limited', token.retryAfterMs)
       return false
     })
   }
 
-  /** Tenants that hold their share of the slots already: slots x weight / weights of those at work, at least one (SPEC section 4). */
-  const tenantsOverShare = (): string[] => {
-    const held = new Map<string, number>()
-    for (const { run } of running) held.set(run.tenantId, (held.get(run.tenantId) ?? 0) + 1)
-    // Whether others have due jobs is seen by claiming: the first look counts with one such tenant.
-    const weights = [...held.keys()].reduce((sum, tenant) => sum + rules.weightOf(tenant), 1)
-    return [...held].filter(([tenant, slots]) => slots >= Math.max(1, Math.floor((spec.slots * rules.weightOf(tenant)) / weights))).map(([tenant]) => tenant)
+  const giveBack = (runs: readonly Run[], cause: 'shutdown' | 'paused'): void => {
+    for (const run of runs) release(run, cause, 0)
   }
 
-  const giveBack = (runs: readonly Run[], cause: 'shutdown' | 'paused' | 'surplus'): void => {
-    for (const run of runs) {
-      run.state = 'ended'
-      completer.settle({ run, move: 'release', durationMs: 0, delayMs: 0, cause, unstarted: true })
-    }
-  }
-
-  const sleep = (ms: number): void => {
-    clearTimeout(timer)
-    timer = setTimeout(() => {
-      exhausted = false
-      timerFired = true
-      pump()
-    }, ms)
+  /** A claim that goes back unstarted: attempts untouched. */
+  const release = (run: Run, cause: ReleaseCause, delayMs: number): void => {
+    run.state = 'ended'
+    completer.settle({ run, move: 'release', durationMs: 0, delayMs, cause, unstarted: true })
   }
 
   const wake = (): void => {
     dispatcher.wake()
-    exhausted = false
-    lookAgain = true
-    pump()
+    loop.wake()
   }
 
   return {
@@ -216,21 +156,15 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     wake,
     control() {
       watch.look()
-      const shape = rules.shape(served, performance.now())
-      const paused = waiting.filter((run) => leftOut(shape, run))
-      if (paused.length > 0) {
-        const back = new Set(paused)
-        waiting.splice(0, waiting.length, ...waiting.filter((run) => !back.has(run)))
-        giveBack(paused, 'paused')
-      }
+      const now = shape()
+      giveBack(takeOut(waiting, (run) => leavesOut(now, run)), 'paused')
       wake()
     },
     async stop(graceMs) {
       stopping = true
-      clearTimeout(timer)
       giveBack(waiting.splice(0), 'shutdown')
       // What a claim under way still brings goes back as well.
-      await claimed
+      await loop.stop()
       const ended = running.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => emptied.add(resolve))
       await watch.finish(ended, Math.max(graceMs - abortMarginMs, 0), Math.min(abortMarginMs, graceMs))
       await completer.idle()
@@ -239,16 +173,17 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     dropAll() {
       giveBack(waiting.splice(0), 'shutdown')
       watch.dropAll()
-      exhausted = false
+      loop.wake()
     },
     facts: () => ({ busy: running.size, abandoned: replaced, stuck: replaced >= spec.slots }),
   }
 }
 
-/** Whether a claim of this shape would not bring the run's job. */
-function leftOut(shape: ClaimShape, run: Run): boolean {
-  const { kinds, excludedTenants, excludedPairs } = shape
-  return !kinds.includes(run.kind) || run.tenantId in excludedTenants || `${run.kind} ${run.tenantId}` in excludedPairs
+/** Takes out of a list what is meant; the rest keeps its order. */
+function takeOut<Item>(list: Item[], isMeant: (item: Item) => boolean): Item[] {
+  const out = list.filter(isMeant)
+  if (out.length > 0) list.splice(0, list.length, ...list.filter((item) => !out.includes(item)))
+  return out
 }
 
 function factsOf(run: Run): ClaimedFacts {

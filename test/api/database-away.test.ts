@@ -32,7 +32,14 @@ const order = (more: Partial<EnqueueOrder> = {}): EnqueueOrder => ({
   requestId: randomUUID(),
   ...more,
 })
-const silent = { signal: () => {}, on: () => () => {}, start: async () => {}, stop: async () => {} }
+const silent = {
+  driver: 'POSTGRES' as const,
+  isConnected: () => true,
+  signal: () => {},
+  on: () => () => {},
+  start: async () => {},
+  stop: async () => {},
+}
 const failure = (answer: Promise<unknown>) =>
   answer.then(
     () => null,

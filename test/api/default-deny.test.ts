@@ -90,10 +90,15 @@ function valueFor(type: GraphQLInputType): string {
   if (!isInputObjectType(type)) return 'null'
   const inputs = Object.values(type.getFields())
   const needed = type.isOneOf
-    ? inputs.filter(({ name }) => name === 'custom' || name === 'at')
-    : inputs.filter((input) => isNonNullType(input.type) && input.defaultValue === undefined)
+    ? inputs.filter(({ name }) => name === 'custom' || name === 'at' || name === 'ids')
+    : inputs.filter(
+        ({ name, type: inner, defaultValue }) => isTenant(name) || (isNonNullType(inner) && defaultValue === undefined),
+      )
   return `{ ${needed.map(({ name, type: inner }) => `${name}: ${valueFor(inner)}`).join(', ')} }`
 }
+
+/** Without one some mutations concern every tenant, which takes another scope. */
+const isTenant = (name: string): boolean => name === 'tenantId' || name === 'tenantIds'
 
 function selectionFor(type: GraphQLOutputType): string {
   const named = getNamedType(type)

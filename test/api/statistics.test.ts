@@ -32,9 +32,9 @@ afterEach(async () => {
     "update mdm.aa_stat_cursor set gaps = '{}', rolled_at = null, high = (select coalesce(max(id), 0) from mdm.aa_audit_log)",
   )
   // Old enough to be no news for the next test; the journal cannot be emptied.
-  await api.sql("alter table mdm.aa_audit_log disable trigger aa_audit_log_append_only")
+  await api.sql('alter table mdm.aa_audit_log disable trigger aa_audit_log_append_only')
   await api.sql("update mdm.aa_audit_log set at = at - interval '10 minutes' where at > now() - interval '10 minutes'")
-  await api.sql("alter table mdm.aa_audit_log enable trigger aa_audit_log_append_only")
+  await api.sql('alter table mdm.aa_audit_log enable trigger aa_audit_log_append_only')
 })
 
 /** Rows as our own statements leave them. */
@@ -42,7 +42,9 @@ const jobs = (count: number, tenant: string, columns: Record<string, unknown> = 
   const row = { tenant_id: tenant, job_kind: 'echo', revision: 1, ...columns }
   return api.sql(
     `insert into mdm.aa_job (${Object.keys(row).join(', ')})
-     select ${Object.keys(row).map((_, index) => `$${index + 2}`).join(', ')} from generate_series(1, $1::int)`,
+     select ${Object.keys(row)
+       .map((_, index) => `$${index + 2}`)
+       .join(', ')} from generate_series(1, $1::int)`,
     [count, ...Object.values(row)],
   )
 }
@@ -50,11 +52,13 @@ const journal = (count: number, tenant: string, columns: Record<string, unknown>
   const row = { tenant_id: tenant, job_kind: 'echo', action: 'job_done', wait_ms: 1_000, run_ms: 200, ...columns }
   return api.sql(
     `insert into mdm.aa_audit_log (${Object.keys(row).join(', ')})
-     select ${Object.keys(row).map((name, index) => `$${index + 2}${name === 'action' ? '::mdm.audit_action' : ''}`).join(', ')} from generate_series(1, $1::int)`,
+     select ${Object.keys(row)
+       .map((name, index) => `$${index + 2}${name === 'action' ? '::mdm.audit_action' : ''}`)
+       .join(', ')} from generate_series(1, $1::int)`,
     [count, ...Object.values(row)],
   )
 }
-const rollUp = () => createRollup({ pool: api.pool }).runOnce()
+const rollUp = () => createRollup({ pool: api.pool, events: api.deps.events, everyMs: 1_000 }).runOnce()
 
 const numbers =
   'pending scheduled running dlq failed oldestPendingSeconds donePerSecond errorsPerSecond enqueuedPerSecond throttledPerSecond wait { p50 p95 p99 } run { p50 p95 p99 }'
@@ -72,7 +76,13 @@ describe('queueStats', () => {
     await jobs(2, acme, { job_kind: 'resize_image', deferred: true, available_at: '2100-01-01' })
     await jobs(4, other)
     await jobs(5, other, { status: 'dlq', dead_at: new Date() })
-    await jobs(6, other, { status: 'failed', dead_at: new Date(), stop_requested_at: new Date(), stop_cause: 'stopped', stop_requested_by: 'user:x' })
+    await jobs(6, other, {
+      status: 'failed',
+      dead_at: new Date(),
+      stop_requested_at: new Date(),
+      stop_cause: 'stopped',
+      stop_requested_by: 'user:x',
+    })
     await jobs(1, acme, { status: 'running', lease: 7, claimed_at: new Date() })
     await jobs(9, acme, { status: 'done', completed_at: new Date() })
     await journal(30, acme)
@@ -88,7 +98,8 @@ describe('queueStats', () => {
     expect(total.oldestPendingSeconds).toBeGreaterThan(89)
     expect(total.oldestPendingSeconds).toBeLessThan(120)
     expect(total.donePerSecond).toBeCloseTo(0.5)
-    expect(total.enqueuedPerSecond).toBeCloseTo(0.5)
+    // The running one was made by hand: its birth is in the journal.
+    expect(total.enqueuedPerSecond).toBeCloseTo(31 / 60)
     expect(total.errorsPerSecond).toBeCloseTo(0.1)
     expect(total.throttledPerSecond).toBeCloseTo(0.2)
     // 1,000 ms lie between 768 and 1,024; 200 ms between 192 and 256; 5,000 ms between 4,096 and 6,144.
@@ -97,7 +108,11 @@ describe('queueStats', () => {
     expect(total.run.p50).toBeGreaterThan(0.19)
     expect(total.run.p50).toBeLessThan(0.26)
     expect(total.run.p99).toBeGreaterThan(4)
-    expect(rows.find((row: Row) => row.kind!.name === 'resize_image')).toMatchObject({ pending: 0, scheduled: 2, tenant: null })
+    expect(rows.find((row: Row) => row.kind!.name === 'resize_image')).toMatchObject({
+      pending: 0,
+      scheduled: 2,
+      tenant: null,
+    })
     expect(rows.find((row: Row) => row.kind!.name === 'cleanup_jobs')).toMatchObject({ pending: 0, run: { p50: null } })
   })
 
@@ -107,20 +122,27 @@ describe('queueStats', () => {
     await rollUp()
     Object.assign(api.deps, { queueNumbers: createQueueNumbers(api.deps.pools.api) })
     const after = await stats({ groupBy: ['KIND', 'TENANT'] })
-    expect({ ...after, at: null, ages: null }).toMatchObject(withoutAge({ ...before, at: null }))
+    expect({ ...after, at: null, ages: null }).toMatchObject(withoutAge({ ...before, at: null }) as object)
   })
 
   test('narrowed down and broken down', async () => {
     await fill()
     const byTenant = await stats({ groupBy: ['TENANT'] })
     expect(byTenant.rows.map((row: Row) => [row.tenant!.key, row.pending])).toEqual(
-      expect.arrayContaining([['acme', 3], ['other', 4]]),
+      expect.arrayContaining([
+        ['acme', 3],
+        ['other', 4],
+      ]),
     )
     expect(await stats({ filter: { kind: ['resize_image'] }, groupBy: [] })).toMatchObject({
       total: { pending: 0, scheduled: 2, donePerSecond: 0 },
       rows: [{ kind: null, tenant: null, scheduled: 2 }],
     })
-    expect((await stats({ filter: { tenantId: ['tenant_other'] } })).total).toMatchObject({ pending: 4, running: 0, dlq: 5 })
+    expect((await stats({ filter: { tenantId: ['tenant_other'] } })).total).toMatchObject({
+      pending: 4,
+      running: 0,
+      dlq: 5,
+    })
   })
 
   test('a caller sees the numbers of its own tenants, whatever it asks for', async () => {
@@ -130,7 +152,9 @@ describe('queueStats', () => {
     expect((await stats({ filter: { tenantId: ['other', 'acme'] } }, mine)).total).toMatchObject({ pending: 3, dlq: 0 })
     const { data } = await api.run('{ jobKind(name: "echo") { stats { pending dlq } } }', {}, mine)
     expect(data.jobKind.stats).toEqual({ pending: 3, dlq: 0 })
-    const foreign = await api.run('{ tenant(id: "tenant_acme") { stats { pending scheduled kind { name } tenant { key } } } }')
+    const foreign = await api.run(
+      '{ tenant(id: "tenant_acme") { stats { pending scheduled kind { name } tenant { key } } } }',
+    )
     expect(foreign.data.tenant.stats).toEqual({ pending: 3, scheduled: 2, kind: null, tenant: { key: 'acme' } })
     const enqueuer = caller({ tenantIds: [acme], may: ['ENQUEUE_JOBS'] })
     expect(codeOf(await api.run('{ jobKinds { stats { pending } } }', {}, enqueuer))).toBe('FORBIDDEN')
@@ -150,10 +174,16 @@ describe('queueStats', () => {
     const { rows } = await stats({ groupBy: ['KIND', 'TENANT'] })
     for (const { kind, tenant, pending, scheduled, running, dlq } of rows as Row[]) {
       const of = (name: string) =>
-        Number(new RegExp(`^${name}\\{tenant="${tenant!.key}",kind="${kind!.name}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
-      expect([pending + scheduled, running, dlq]).toEqual([of('mdm_jobs_pending'), of('mdm_jobs_running'), of('mdm_jobs_dlq')])
+        Number(
+          new RegExp(`^${name}\\{tenant="${tenant!.key}",kind="${kind!.name}"\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0,
+        )
+      expect([pending + scheduled, running, dlq]).toEqual([
+        of('mdm_jobs_pending'),
+        of('mdm_jobs_running'),
+        of('mdm_jobs_dlq'),
+      ])
     }
-    expect(rows.length).toBe(4)
+    expect(rows.length).toBe(3)
   })
 
   test('the dead of one tenant do not hide those of another', async () => {
@@ -211,19 +241,22 @@ describe('jobMetrics', () => {
       ['echo', 'acme', 7],
       ['resize_image', 'other', 4],
     ])
-    const mine = (await chart({ metrics: ['DONE'], groupBy: ['TENANT'] }, caller({ tenantIds: [acme] }))).data.jobMetrics
+    const mine = (await chart({ metrics: ['DONE'], groupBy: ['TENANT'] }, caller({ tenantIds: [acme] }))).data
+      .jobMetrics
     expect(mine.map((line: Line) => [line.tenant!.key, sum(line.points)])).toEqual([['acme', 7]])
     const none = await chart({ metrics: ['DONE'], filter: { tenantId: ['other'] } }, caller({ tenantIds: [acme] }))
     expect(sum(none.data.jobMetrics[0].points)).toBe(0)
   })
 
-  test('pending is what was sampled', async () => {
+  test('pending is what was sampled, and at the end what is now', async () => {
     await jobs(4, acme)
     await rollUp()
-    await jobs(4, acme)
+    for (const table of ['aa_stat_minute', 'aa_stat_sample'])
+      await api.sql(`update mdm.${table} set minute = minute - interval '5 minutes'`)
+    await jobs(3, acme)
     const [line] = (await chart({ metrics: ['PENDING'], filter: { kind: ['echo'] } })).data.jobMetrics
-    expect(line.points.findLast(({ value }: Point) => value !== null).value % 4).toBe(0)
-    expect(line.points.filter(({ value }: Point) => value === 4).length).toBe(1)
+    const measured = line.points.map(({ value }: Point) => value).filter((value: number | null) => value !== null)
+    expect(measured).toEqual([4, 7])
   })
 
   test('spans and steps: 120 points unless a step is given, at most 500', async () => {
@@ -234,25 +267,26 @@ describe('jobMetrics', () => {
     expect(day[1].at).toBe('2026-03-01T00:15:00.000Z')
     expect(await points('2026-03-01T00:00:00Z', '2026-03-01T08:20:00Z', 'PT1M')).toHaveLength(500)
     expect(await points('2026-03-01T00:00:30Z', '2026-03-01T00:01:30Z', 'PT1M')).toHaveLength(2)
-    const refused = async (range: object, step: string | null = null) => (await chart({ metrics: ['DONE'], range, step })).errors[0]?.message
-    expect(await refused({ from: '2026-03-01T00:00:00Z', to: '2026-03-02T00:00:00Z' }, 'PT1M')).toContain('1,440 points')
+    const refused = async (range: object, step: string | null = null) =>
+      (await chart({ metrics: ['DONE'], range, step })).errors[0]?.message
+    expect(await refused({ from: '2026-03-01T00:00:00Z', to: '2026-03-02T00:00:00Z' }, 'PT1M')).toContain(
+      '1,440 points',
+    )
     expect(await refused({ from: '2026-03-02T00:00:00Z', to: '2026-03-01T00:00:00Z' })).toContain('empty')
     expect(await refused({}, 'PT1S')).toContain('PT1M')
   })
 })
 
 describe('the subscription', () => {
-  const watch = 'subscription ($every: Duration! = "PT1S", $groupBy: [StatsDimension!]! = [KIND]) { queueStats(every: $every, groupBy: $groupBy) { at total { pending } } }'
+  const watch =
+    'subscription ($every: Duration! = "PT1S", $groupBy: [StatsDimension!]! = [KIND]) { queueStats(every: $every, groupBy: $groupBy) { at total { pending } } }'
   type Stream = AsyncGenerator<ExecutionResult<{ queueStats: { at: string; total: { pending: number } } }>>
   const open = async (variables = {}, who = admin) => (await api.subscribe(watch, variables, who)) as Stream
   const next = async (stream: Stream) => (await stream.next()).value.data!.queueStats
 
   test('at once, then at every tick; one measurement for all who watch', async () => {
     let readings = 0
-    const { query } = api.deps.pools.api
-    const pool = api.deps.pools.api
-    Object.assign(api.deps, { queueNumbers: createQueueNumbers(countingPool(pool, () => readings++)) })
-    void query
+    Object.assign(api.deps, { queueNumbers: createQueueNumbers(countingPool(api.deps.pools.api, () => readings++)) })
     const streams = await Promise.all(Array.from({ length: 10 }, () => open()))
     const mine = await open({}, caller({ tenantIds: [acme] }))
     const first = await Promise.all([...streams, mine].map(next))
@@ -289,7 +323,7 @@ describe('the subscription', () => {
   test('ticks lie one second to one minute apart', async () => {
     for (const every of ['PT0.5S', 'PT61S']) {
       const refused = (await api.subscribe(watch, { every })) as ExecutionResult
-      expect(refused.errors?.[0]?.message).toContain('PT1S to PT1M'.replace(' to ', ' and '))
+      expect(refused.errors?.[0]?.message).toContain('PT1S and PT1M')
     }
   })
 })
@@ -318,8 +352,13 @@ describe('cost', () => {
   const costs = async () => {
     const client = await api.pool.connect()
     const series = readStatSeries.text
-      .replaceAll('$1', 'null::uuid[]').replaceAll('$2', 'null::text[]').replaceAll('$3', "(now() - interval '1 hour')").replaceAll('$4', 'now()')
-      .replaceAll('$5', '60').replaceAll('$6', 'true').replaceAll('$7', 'false')
+      .replaceAll('$1', 'null::uuid[]')
+      .replaceAll('$2', 'null::text[]')
+      .replaceAll('$3', "(now() - interval '1 hour')")
+      .replaceAll('$4', 'now()')
+      .replaceAll('$5', '60')
+      .replaceAll('$6', 'true')
+      .replaceAll('$7', 'false')
     try {
       await client.query('begin; set local enable_seqscan = off; set local enable_bitmapscan = off')
       const all = []

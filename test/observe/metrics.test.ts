@@ -161,8 +161,11 @@ describe('what the database tells', () => {
   })
 
   test('running is what a claim still holds', async () => {
-    await jobs(3, { status: 'running', lease: '7' })
-    await jobs(1, { status: 'running', lease: '8' })
+    await jobs(4, {})
+    await database.sql(
+      `update mdm.aa_job set status = 'running', revision = 2,
+              lease = case when id in (select id from mdm.aa_job order by id limit 3) then 7 else 8 end`,
+    )
     await jobs(1, { status: 'done' })
     await database.sql('insert into mdm.aa_claim (lease, job_ids) select 7, array_agg(id) from mdm.aa_job')
     expect((await scrape()).get('mdm_jobs_running{tenant="default",kind="email_send"}')).toBe(3)

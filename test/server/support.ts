@@ -190,6 +190,7 @@ export async function serve(
       allowedOrigins: [],
       trustProxy: [],
       metricsToken: null,
+      serviceBudget: null,
       ...config,
     },
     schema: testSchema(seen, thrown),

@@ -4,9 +4,9 @@ import { createConnection, createServer, type AddressInfo, type Socket } from 'n
 /** `closed`: refuses and cuts; `hole`: carries nothing, says nothing. */
 export type ProxyMode = 'open' | 'closed' | 'hole'
 
-/** A way to a PostgreSQL that can be disturbed. */
+/** A way to a server that can be disturbed. */
 export interface TcpProxy {
-  /** The database's URL by way of the proxy. */
+  /** The server's URL by way of the proxy. */
   readonly url: string
   mode(mode: ProxyMode): void
   /** Swallows the answers on every connection whose client speaks of this from now on, until it is cut. */
@@ -22,6 +22,17 @@ export interface TcpProxy {
 export async function tcpProxy(databaseUrl: string): Promise<TcpProxy> {
   const target = new URL(databaseUrl)
   const socketPath = `${target.searchParams.get('host')}/.s.PGSQL.5432`
+  target.searchParams.delete('host')
+  return proxyOf(target, () => createConnection(socketPath))
+}
+
+/** Opens a way of its own to the server of an `http://` URL. */
+export async function httpProxy(url: string): Promise<TcpProxy> {
+  const target = new URL(url)
+  return proxyOf(target, () => createConnection(Number(target.port), target.hostname))
+}
+
+async function proxyOf(target: URL, connect: () => Socket): Promise<TcpProxy> {
   const pairs = new Set<{ client: Socket; server: Socket }>()
   let mode: ProxyMode = 'open'
   let muted: string | undefined
@@ -37,7 +48,7 @@ export async function tcpProxy(databaseUrl: string): Promise<TcpProxy> {
       client.destroy()
       return
     }
-    const server = createConnection(socketPath)
+    const server = connect()
     const pair = { client, server }
     let mute = false
     pairs.add(pair)
@@ -62,8 +73,7 @@ export async function tcpProxy(databaseUrl: string): Promise<TcpProxy> {
     if (mode === 'hole') for (const socket of [client, server]) socket.pause()
   })
   await once(listener.listen(0, '127.0.0.1'), 'listening')
-  const url = new URL(databaseUrl)
-  url.searchParams.delete('host')
+  const url = new URL(target)
   url.hostname = '127.0.0.1'
   url.port = String((listener.address() as AddressInfo).port)
 

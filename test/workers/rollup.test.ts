@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createEvents } from '../../src/jobs/event.ts'
 import { rollUpJournal } from '../../src/sql/roll-up-journal.ts'
 import { createRollup } from '../../src/workers/rollup.ts'
 import { createCleanupJobs } from '../../src/workers/handlers/cleanup-jobs.ts'
@@ -24,7 +25,9 @@ const journal = (count: number, given: Record<string, unknown> = {}, db: Pick<Po
   const row = { action: 'job_done', job_kind: 'echo', tenant_id: tenantId, wait_ms: 10, run_ms: 100, ...given }
   return db.query({
     text: `insert into mdm.aa_audit_log (${Object.keys(row).join(', ')})
-      select ${Object.keys(row).map((name, index) => `$${index + 2}${name === 'action' ? '::mdm.audit_action' : ''}`).join(', ')} from generate_series(1, $1::int)`,
+      select ${Object.keys(row)
+        .map((name, index) => `$${index + 2}${name === 'action' ? '::mdm.audit_action' : ''}`)
+        .join(', ')} from generate_series(1, $1::int)`,
     values: [count, ...Object.values(row)],
   })
 }
@@ -41,20 +44,36 @@ const end = async (client: PoolClient, how: 'commit' | 'rollback'): Promise<void
   client.release()
 }
 
-const rollup = (batch?: number) => createRollup({ pool: database.pool, ...(batch !== undefined && { batch }) })
+const rollup = (batch?: number, atMostMs?: number) =>
+  createRollup({
+    pool: database.pool,
+    events: createEvents(() => {}),
+    everyMs: 1_000,
+    ...(batch && { batch }),
+    ...(atMostMs !== undefined && { atMostMs }),
+  })
 const total = async (column: string): Promise<number> => {
-  const [row] = await database.sql<{ sum: number }>(`select coalesce(sum(${column}), 0)::int as sum from mdm.aa_stat_minute`)
+  const [row] = await database.sql<{ sum: number }>(
+    `select coalesce(sum(${column}), 0)::int as sum from mdm.aa_stat_minute`,
+  )
   return row!.sum
 }
-const cursor = async () => (await database.sql<{ high: number; gaps: string }>('select high::int, gaps::text from mdm.aa_stat_cursor'))[0]!
-const newestId = async () => (await database.sql<{ id: number }>('select max(id)::int as id from mdm.aa_audit_log'))[0]!.id
+const cursor = async () =>
+  (await database.sql<{ high: number; gaps: string }>('select high::int, gaps::text from mdm.aa_stat_cursor'))[0]!
+const newestId = async () =>
+  (await database.sql<{ id: number }>('select max(id)::int as id from mdm.aa_audit_log'))[0]!.id
 
 test('each outcome is counted as what it is, and waits and runs by their length', async () => {
   await journal(3, { action: 'job_enqueued', wait_ms: null, run_ms: null })
   await journal(5)
   await journal(2, { action: 'job_retry', payload: { last_error: 'x' } })
   await journal(1, { action: 'job_dlq', payload: { last_error: 'x' } })
-  await journal(1, { action: 'job_dlq', actor_principal_id: 'system:recovery', run_ms: 900_000, payload: { cause: 'stale' } })
+  await journal(1, {
+    action: 'job_dlq',
+    actor_principal_id: 'system:recovery',
+    run_ms: 900_000,
+    payload: { cause: 'stale' },
+  })
   await journal(1, { action: 'job_recovered', run_ms: 900_000 })
   await journal(4, { action: 'job_released', payload: { cause: 'rate_limited', unstarted: true } })
   await journal(1, { action: 'job_released', payload: { cause: 'snoozed' } })
@@ -66,9 +85,19 @@ test('each outcome is counted as what it is, and waits and runs by their length'
   const rows = await database.sql('select * from mdm.aa_stat_minute')
   expect(rows).toHaveLength(1)
   expect(rows[0]).toMatchObject({
-    tenant_id: tenantId, job_kind: 'echo', enqueued: 3, done: 5, errors: 4, dead: 2, stopped: 1, recovered: 1, released: 5, throttled: 4,
+    tenant_id: tenantId,
+    job_kind: 'echo',
+    enqueued: 3,
+    done: 5,
+    errors: 4,
+    dead: 2,
+    stopped: 1,
+    recovered: 1,
+    released: 5,
+    throttled: 4,
     // 5 done, 2 retries, 2 deaths, 1 recovered, 1 snoozed, 1 stopped; who was taken back did not run to an end.
-    wait_ms: '120', run_ms: '1000',
+    wait_ms: '120',
+    run_ms: '1000',
   })
   // 8 to 12 ms; 96 to 128 ms.
   expect(rows[0]!['wait_hist']).toEqual([0, 0, 0, 0, 0, 0, 12])
@@ -97,7 +126,7 @@ test('nothing twice, nothing missed: late commits, rollbacks, two instances at o
       if (how === 'commit') committed += late!.rows
     }
     if (random.below(2) === 0) await Promise.all(instances.map((each) => each.runOnce()))
-    // Without the maintenance lock, too, a row is counted once.
+    // Without the lock, too, a row is counted once.
     if (random.below(4) === 0) await Promise.all([1, 2, 3].map(() => rollUpJournal(database.pool, 5)))
   }
   for (const { client, rows } of waiting) {
@@ -135,7 +164,7 @@ test('who begins anew goes on where the other ended', async () => {
   const late = await begin()
   await journal(5, {}, late)
   await journal(40)
-  expect(await createRollup({ pool: database.pool, batch: 30, atMostMs: 0 }).runOnce()).toBe(30)
+  expect(await rollup(30, 0).runOnce()).toBe(30)
   expect(await total('done')).toBe(30)
   const next = rollup(30)
   await next.runOnce()
@@ -157,7 +186,10 @@ test('what fails leaves nothing half counted', async () => {
 })
 
 test('the queue is sampled once a minute, whoever does it', async () => {
-  await database.sql(`insert into mdm.aa_job (tenant_id, job_kind, revision) select $1, 'echo', 1 from generate_series(1, 3)`, [tenantId])
+  await database.sql(
+    `insert into mdm.aa_job (tenant_id, job_kind, revision) select $1, 'echo', 1 from generate_series(1, 3)`,
+    [tenantId],
+  )
   await Promise.all([rollup().runOnce(), rollup().runOnce()])
   await rollup().runOnce()
   const [{ minutes, pending } = { minutes: 0, pending: 0 }] = await database.sql<{ minutes: number; pending: number }>(
@@ -173,8 +205,15 @@ test('cleanup_jobs forgets minutes after 90 days', async () => {
      select $1, 'echo', date_trunc('minute', now()) - days * interval '1 day', 1 from generate_series(0, 120) days`,
     [tenantId],
   )
-  await database.sql(`insert into mdm.aa_stat_sample select now() - days * interval '1 day' from generate_series(80, 100) days`)
-  const cleanup = createCleanupJobs({ pool: database.pool, maintenance: { runOnce: async () => [] }, retentionMs: 1e10, journalMonths: 13 })
+  await database.sql(
+    `insert into mdm.aa_stat_sample select now() - days * interval '1 day' from generate_series(80, 100) days`,
+  )
+  const cleanup = createCleanupJobs({
+    pool: database.pool,
+    maintenance: { runOnce: async () => [] },
+    retentionMs: 1e10,
+    journalMonths: 13,
+  })
   await cleanup({ signal: new AbortController().signal, progress: async () => {} } as never)
   expect(await total('done')).toBe(90)
   expect(await database.sql("select from mdm.aa_stat_sample where minute < now() - interval '91 days'")).toEqual([])

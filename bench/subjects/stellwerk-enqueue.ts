@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Pool } from 'pg'
+import { migrate } from '../../src/db/migrate.ts'
+import { enqueue } from '../../src/index.ts'
+import type { Enqueuer } from '../../src/resolvers/enqueue-batcher.ts'
+import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
+import { registerKinds } from '../../src/workers/register-kinds.ts'
+import { withClient } from '../measure.ts'
+import { runStep, type Given } from '../step.ts'
+import { enqueueCalls, warmUpOf } from './enqueue-calls.ts'
+import { enqueueOrder } from './stellwerk-orders.ts'
+import { kinds } from './stellwerk-kinds.ts'
+import { startWorkers } from './stellwerk-workers.ts'
+
+const kind = 'bench_0'
+
+/** The ways into the queue. */
+const ways = {
+  /** What stands behind the API: calls that come while a statement is under way share the next. */
+  async enqueuer({ url, options }: Given) {
+    const enqueuer = Promise.withResolvers<Enqueuer>()
+    const stop = await startWorkers(url, { slots: 0, onEnqueuer: enqueuer.resolve })
+    const { enqueue: one, enqueueAll } = await enqueuer.promise
+    const order = await enqueueOrder(url)
+    const add =
+      options.bulk === '1'
+        ? ([i]: readonly number[]) => one(order(kind, i!))
+        : (numbers: readonly number[]) => enqueueAll(numbers.map((i) => order(kind, i)))
+    return { add, stop }
+  },
+  /** In the caller's own transaction. */
+  async library({ url, options }: Given) {
+    const pool = new Pool({ connectionString: url, max: Number(options.inFlight) })
+    return { add: ([i]: readonly number[]) => enqueue(pool, { kind, payload: { i } }), stop: () => pool.end() }
+  },
+  async sql({ url, options }: Given) {
+    const pool = new Pool({ connectionString: url, max: Number(options.inFlight) })
+    const one = (i: number) => pool.query('select * from mdm.enqueue_job($1, $2)', [kind, JSON.stringify({ i })])
+    const many = (numbers: readonly number[]) =>
+      pool.query('select * from mdm.enqueue_jobs($1)', [JSON.stringify(numbers.map((i) => ({ kind, payload: { i } })))])
+    return {
+      add: (numbers: readonly number[]) => (options.bulk === '1' ? one(numbers[0]!) : many(numbers)),
+      stop: () => pool.end(),
+    }
+  },
+  /** Over HTTP to a service of its own; the caller's figures are the client's. */
+  async graphql({ url, folder, options }: Given) {
+    const dataDir = join(folder, 'api')
+    const service = spawn(process.execPath, [fileURLToPath(new URL('../../src/cli.ts', import.meta.url)), 'api'], {
+      env: { PATH: process.env.PATH, DATABASE_URL: url, PORT: '0', STELLWERK_ENV: 'development', STELLWERK_DATA_DIR: dataDir, STELLWERK_KINDS: fileURLToPath(new URL('stellwerk-kinds.ts', import.meta.url)), BENCH_GIVEN: process.env.BENCH_GIVEN } as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+    const { port, token } = await answersAt(dataDir)
+    const agent = new Agent({ keepAlive: true, maxSockets: Number(options.inFlight) })
+    const call = (query: string, variables: object) => post({ port, token, agent, body: JSON.stringify({ query, variables }) })
+    const input = (i: number) => ({ job: { custom: { kind, payload: { i } } }, tenantId: 'default' })
+    const add = (numbers: readonly number[]) =>
+      options.bulk === '1'
+        ? call('mutation ($input: EnqueueJobInput!) { enqueueJob(input: $input) { outcome job { id } errors { message } } }', { input: input(numbers[0]!) })
+        : call('mutation ($input: EnqueueJobsInput!) { enqueueJobs(input: $input) { created errors { message } } }', { input: { jobs: numbers.map(input) } })
+    return {
+      add,
+      async stop() {
+        agent.destroy()
+        service.kill('SIGTERM')
+        await once(service, 'exit')
+      },
+    }
+  },
+}
+
+await runStep({
+  async prepare({ url }) {
+    await migrate(url)
+    await withClient(url, (client) => registerKinds(client, kindCatalogue(kinds, {})))
+  },
+  async measure(given, meter) {
+    const { add, stop } = await ways[given.options.by as keyof typeof ways](given)
+    const figures = await enqueueCalls(given, meter, add)
+    await stop()
+    return figures
+  },
+  async check({ url, jobs, options }) {
+    await withClient(url, async (client) => {
+      const { rows } = await client.query<{ jobs: number; rows: number }>(
+        `select (select count(*)::int from mdm.aa_job where status = 'pending' and job_kind = $1) as jobs,
+                (select count(*)::int from mdm.aa_audit_log where action = 'job_enqueued' and job_kind = $1) as rows`,
+        [kind],
+      )
+      const expected = jobs + warmUpOf(jobs)
+      if (rows[0]!.jobs !== expected || rows[0]!.rows !== expected)
+        throw new Error(`Not each of ${expected} jobs went in once (${options.by}): ${JSON.stringify(rows[0])}`)
+    })
+  },
+})
+
+async function answersAt(dataDir: string): Promise<{ port: number; token: string }> {
+  for (;;) {
+    await wait(50)
+    try {
+      const { port } = JSON.parse(await readFile(join(dataDir, 'run.json'), 'utf8')) as { port: number | null }
+      const ready = await fetch(`http://127.0.0.1:${port}/ready`)
+      if (ready.ok) return { port: port!, token: (await readFile(join(dataDir, 'admin.token'), 'utf8')).trim() }
+    } catch {
+      // Not there yet: the step's own time limit ends it.
+    }
+  }
+}
+
+function post({ port, token, agent, body }: { port: number; token: string; agent: Agent; body: string }): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const call = request(
+    { port, host: '127.0.0.1', path: '/graphql', method: 'POST', agent, headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` } },
+    (response) => {
+      let said = ''
+      response.setEncoding('utf8').on('data', (part) => (said += part))
+      response.once('end', () => (response.statusCode === 200 && said.includes('"errors":[]') ? resolve() : reject(new Error(said.slice(0, 500)))))
+    },
+  )
+  call.once('error', reject)
+  call.end(body)
+  return promise
+}

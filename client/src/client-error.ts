@@ -1,0 +1,52 @@
+/** A refusal or a failure; `code` is that of the service (`extensions.code`), or NETWORK where none answered. */
+export class ClientError extends Error {
+  override readonly name = 'ClientError'
+  readonly code: string
+  /** How long the service asked to wait, in seconds. */
+  readonly retryAfter: number | null
+  /** The id under which the service's log knows of it. */
+  readonly requestId: string | null
+
+  constructor(
+    code: string,
+    message: string,
+    {
+      retryAfter = null,
+      requestId = null,
+      ...options
+    }: ErrorOptions & { retryAfter?: number | null; requestId?: string | null } = {},
+  ) {
+    super(message, options)
+    this.code = code
+    this.retryAfter = retryAfter
+    this.requestId = requestId
+  }
+}
+
+/** The first error of a GraphQL answer. */
+export interface GraphQLFailure {
+  readonly message: string
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+/** Throws what an answer was refused with, if it was. */
+export function throwFailure(errors: readonly GraphQLFailure[] | undefined): void {
+  const [first] = errors ?? []
+  if (first === undefined) return
+  const { code, retryAfter, requestId } = first.extensions ?? {}
+  throw new ClientError(typeof code === 'string' ? code : 'INTERNAL_SERVER_ERROR', first.message, {
+    retryAfter: typeof retryAfter === 'number' ? retryAfter : null,
+    requestId: typeof requestId === 'string' ? requestId : null,
+  })
+}
+
+/** Whether the same call may succeed a little later. */
+export function isTransient(error: unknown): error is ClientError {
+  const codes = ['NETWORK', 'SERVICE_UNAVAILABLE', 'RATE_LIMITED']
+  return error instanceof ClientError && codes.includes(error.code)
+}
+
+/** What `fetch` and sockets throw, as an error of this family. */
+export function networkError(message: string, cause?: unknown): ClientError {
+  return cause instanceof ClientError ? cause : new ClientError('NETWORK', message, { cause })
+}

@@ -1,0 +1,89 @@
+import { backOff } from './backoff.ts'
+import { ClientError, isTransient } from './client-error.ts'
+import type { Connection } from './connection.ts'
+import {
+  ClientEnqueueDocument,
+  type ClientEnqueueMutation,
+  type ClientJobFragment,
+  type EnqueueJobInput,
+  type EnqueueOutcome,
+  type TypedDocumentString,
+} from './generated/graphql.ts'
+import { send } from './send.ts'
+import { streamByEvents } from './stream-by-events.ts'
+import { streamBySocket } from './stream-by-socket.ts'
+import { watch, type JobUpdate, type WatchOptions } from './watch.ts'
+
+export interface ClientOptions {
+  /** Where the service is, e.g. `https://jobs.example.org`. */
+  readonly url: string
+  /** An API key or a JWT; a function is asked before each call and each reconnect. */
+  readonly token: string | (() => string | Promise<string>)
+  /** How streams come: server-sent events unless set. */
+  readonly transport?: 'events' | 'socket'
+}
+
+/** A job as the client shows it. */
+export type Job = ClientJobFragment
+
+export interface Client {
+  /** Sends any typed operation once. */
+  run<Data, Variables extends object>(document: TypedDocumentString<Data, Variables>, variables: Variables): Promise<Data>
+  /**
+   * Enqueues a job. With an `idempotencyKey` it is tried again while the service cannot be reached: the same key is one job.
+   * What the input is refused for is thrown as a ClientError.
+   */
+  enqueue(
+    input: EnqueueJobInput,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<{ readonly job: Job; readonly outcome: EnqueueOutcome }>
+  /** A job's updates, each transition exactly once, until it has ended. */
+  watch(id: string, options?: WatchOptions): AsyncGenerator<JobUpdate, void>
+  /** Waits until a job has ended, and answers it. Throws where it was discarded, or `signal` fired before. */
+  waitFor(id: string, options?: { readonly signal?: AbortSignal }): Promise<Job>
+}
+
+const mostTries = 8
+
+/** A client of one service, for Node.js from 22 and for browsers. Holds nothing open between calls. */
+export function createClient({ url, token, transport = 'events' }: ClientOptions): Client {
+  const connection: Connection = {
+    url: `${url.replace(/\/$/, '')}/graphql`,
+    token: typeof token === 'string' ? () => token : token,
+    renewsToken: typeof token !== 'string',
+  }
+  const openStream = transport === 'socket' ? streamBySocket : streamByEvents
+
+  return {
+    run: (document, variables) => send(connection, { query: document.toString(), variables }),
+
+    async enqueue(input, { signal = new AbortController().signal } = {}) {
+      const operation = { query: ClientEnqueueDocument.toString(), variables: { input } }
+      for (let failures = 0; ; failures++) {
+        try {
+          return answerOf(await send<ClientEnqueueMutation>(connection, operation, signal))
+        } catch (error) {
+          const mayRepeat = input.idempotencyKey != null && isTransient(error) && failures < mostTries - 1
+          if (!mayRepeat) throw error
+          await backOff(failures, error.retryAfter, signal)
+        }
+      }
+    },
+
+    watch: (id, options) => watch(connection, openStream, id, options),
+
+    async waitFor(id, { signal } = {}) {
+      let job: Job | null | undefined = null
+      for await (const update of watch(connection, openStream, id, signal && { signal })) job = update.job
+      signal?.throwIfAborted()
+      if (job == null) throw new ClientError('NOT_FOUND', `The job ${id} was discarded.`)
+      return job
+    },
+  }
+}
+
+function answerOf({ enqueueJob: { job, outcome, errors } }: ClientEnqueueMutation) {
+  const [first] = errors
+  if (first !== undefined) throw new ClientError(first.code, first.message)
+  return { job: job!, outcome: outcome! }
+}

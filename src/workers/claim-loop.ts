@@ -1,0 +1,106 @@
+import { databaseFault } from '../jobs/database-fault.ts'
+import type { Events } from '../jobs/event.ts'
+import { leavesOut, type ClaimShape } from './claim-rules.ts'
+import type { Run } from './run.ts'
+
+/** Claims while something is wanted, and knows when another look is worth while. */
+export interface ClaimLoop {
+  /** Claims if something is wanted, unless the last look found nothing more. */
+  look(): void
+  /** Something may have changed: the next look is worth while. */
+  wake(): void
+  /** Claims no more; resolves when no claim is under way. */
+  stop(): Promise<void>
+}
+
+interface ClaimLoopDeps {
+  /** How many jobs to claim now; 0: none. */
+  readonly wanted: () => number
+  readonly shape: () => ClaimShape
+  readonly claim: (want: number, shape: ClaimShape) => Promise<readonly Run[]>
+  /** When what this pool could not claim for its caps may be tried again; null: nothing was. */
+  readonly retryInMs: () => number | null
+  readonly events: Events
+  readonly pollMs: number
+}
+
+const retryAfterMs = [100, 300, 1_000, 3_000]
+/** Jobs that were sent back to wait for their token are promoted this soon after it: a look before them comes to nothing. */
+const promotedWithinMs = 15
+
+export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pollMs }: ClaimLoopDeps): ClaimLoop {
+  /** The last look found nothing more: only a wake-up, the poll or the end of an exclusion makes another one worth while. */
+  let exhausted = false
+  let woken = false
+  let stopped = false
+  let failures = 0
+  let timer: NodeJS.Timeout | undefined
+  let timerFired = false
+  /** Added to the moment at which a bucket refills. */
+  let lateMs = 0
+  let underWay: Promise<void> | undefined
+
+  const claimAll = async (): Promise<void> => {
+    for (let want = wanted(); want > 0 && !stopped; want = wanted()) {
+      woken = false
+      const atTimer = timerFired
+      timerFired = false
+      const runs = await claim(want, shape())
+      failures = 0
+      if (atTimer) lateMs = runs.length === 0 ? promotedWithinMs : 0
+      if (!woken && nothingMore(runs, want)) return
+    }
+  }
+
+  /** Fewer than wanted, and all of them took the last tokens of their pairs: what else is due would have come with them. */
+  const nothingMore = (runs: readonly Run[], want: number): boolean => {
+    const next = shape()
+    if (runs.length >= want || !runs.every((run) => leavesOut(next, run))) return false
+    exhausted = true
+    // Timers drop fractions: one that fires early would find the bucket still empty.
+    const reopensInMs = next.reopensInMs === null ? pollMs : Math.ceil(next.reopensInMs) + 1 + lateMs
+    sleep(Math.min(reopensInMs, retryInMs() ?? pollMs, pollMs))
+    return true
+  }
+
+  const run = async (): Promise<void> => {
+    try {
+      await claimAll()
+    } catch (error) {
+      exhausted = true
+      if (databaseFault(error) !== 'conflict') events.emit({ type: 'loop:failed', loop: 'claim', error: error as Error })
+      sleep(retryAfterMs[Math.min(failures, retryAfterMs.length - 1)]! * (0.5 + Math.random()))
+      failures += 1
+    } finally {
+      underWay = undefined
+    }
+  }
+
+  const look = (): void => {
+    // The loop under way asks itself what is wanted, once its statement has answered.
+    if (underWay === undefined && !exhausted && !stopped && wanted() > 0) underWay = run()
+  }
+
+  const sleep = (ms: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      exhausted = false
+      timerFired = true
+      look()
+    }, ms)
+  }
+
+  return {
+    look,
+    wake() {
+      exhausted = false
+      woken = true
+      look()
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await underWay
+    },
+  }
+}
