@@ -17,7 +17,8 @@ const byPriority = JSON.stringify([{ name: 'default', slots: 4, dispatch: 'prior
 
 export const drain: Bench = {
   name: 'drain',
-  about: 'Jobs that do nothing, all there before the start; from the first start of a handler to the commit of the last end.',
+  about:
+    'Jobs that do nothing, all there before the start; from the first start of a handler to the commit of the last end.',
   jobs: 50_000,
   columns: [
     { figure: 'perSecond', title: 'jobs/s', digits: 0 },

@@ -16,8 +16,7 @@ export const enqueue: Bench = {
     { figure: 'walBytes', title: 'WAL B', digits: 0 },
   ],
   compared: { figure: 'perSecond', better: 'more' },
-  // Each group has its own best peer: the last column compares over all, read it within a group.
-  peers: [],
+  peers: ['1', '64', '1000'].flatMap((group) => [`${group}: graphile`, `${group}: pg-boss`]),
   subjects: [
     { name: '1: stellwerk coalesced', script: 'stellwerk-enqueue.ts', options: add('enqueuer', 1), share: 0.05 },
     { name: '1: stellwerk library', script: 'stellwerk-enqueue.ts', options: add('library', 1), share: 0.05 },

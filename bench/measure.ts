@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { startEmbedded } from '../src/db/embedded.ts'
 import type { Figures, Subject } from './bench.ts'
-import type { Given } from './step.ts'
+import type { Given } from './given.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const stepWithinMs = 10 * 60_000
@@ -77,13 +77,10 @@ export async function withClient<Result>(url: string, run: (client: Client) => P
   }
 }
 
-async function runProcess(
-  subject: Subject,
-  step: 'prepare' | 'measure' | 'check',
-  given: Given,
-): Promise<Figures> {
+async function runProcess(subject: Subject, step: 'prepare' | 'measure' | 'check', given: Given): Promise<Figures> {
   const script = fileURLToPath(new URL(`subjects/${subject.script}`, import.meta.url))
-  const command = step === 'measure' && subject.command !== undefined ? subject.command : { args: [script, step], env: {} }
+  const command =
+    step === 'measure' && subject.command !== undefined ? subject.command : { args: [script, step], env: {} }
   // What a service says goes into a file, as where one is run.
   const log = join(given.folder, `${step}.log`)
   const output = await open(log, 'w')
@@ -129,4 +126,5 @@ function figuresOf(child: ChildProcess): Promise<Figures> {
   return promise
 }
 
-const filled = (text: string, { url, folder }: Given): string => text.replaceAll('{url}', url).replaceAll('{folder}', folder)
+const filled = (text: string, { url, folder }: Given): string =>
+  text.replaceAll('{url}', url).replaceAll('{folder}', folder)

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import type { Figures } from './bench.ts'
-import type { Given } from './step.ts'
+import type { Given } from './given.ts'
 
 /** Measures the stretch of the work between the first start and the last commit, inside the measured process. */
 export interface Meter {
@@ -79,7 +79,10 @@ export function processMicros(pid: number): number {
 function ticksOf(pid: number, fields: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const values = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number)
+    const values = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
     return values.slice(11, 11 + fields).reduce((sum, ticks) => sum + ticks, 0)
   } catch {
     // It ended just now: the postmaster counts it.

@@ -20,7 +20,11 @@ export async function profile(subject: Subject, jobs: number): Promise<void> {
     watch: (url) => watchProcesses(url, jobs),
     look: (url) => tellStatements(url, jobs),
   })
-  console.log(`\n${Object.entries(figures).map(([name, value]) => `${name} ${value.toFixed(1)}`).join(', ')}\n`)
+  console.log(
+    `\n${Object.entries(figures)
+      .map(([name, value]) => `${name} ${value.toFixed(1)}`)
+      .join(', ')}\n`,
+  )
   await tellFunctions(file, jobs)
 }
 
@@ -36,12 +40,18 @@ async function watchProcesses(url: string, jobs: number): Promise<() => Promise<
     for (const { pid, name } of rows) {
       const micros = processMicros(pid)
       const before = seen.get(pid)
-      seen.set(pid, { name, from: before?.from ?? (name.startsWith('stellwerk') ? 0 : micros), to: Math.max(micros, before?.to ?? 0) })
+      seen.set(pid, {
+        name,
+        from: before?.from ?? (name.startsWith('stellwerk') ? 0 : micros),
+        to: Math.max(micros, before?.to ?? 0),
+      })
     }
   }
   await look()
   let looking = Promise.resolve()
-  const timer = setInterval(() => (looking = looking.then(look)), 50)
+  const timer = setInterval(() => {
+    looking = looking.then(look)
+  }, 50)
   return async () => {
     clearInterval(timer)
     await looking
@@ -82,7 +92,10 @@ async function tellStatements(url: string, jobs: number): Promise<void> {
 }
 
 interface CpuProfile {
-  readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number } }[]
+  readonly nodes: readonly {
+    readonly id: number
+    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+  }[]
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
 }
@@ -99,7 +112,8 @@ async function tellFunctions(file: string, jobs: number): Promise<void> {
   const busy = [...micros].filter(([name]) => !name.startsWith('(idle)') && !name.startsWith('(program)'))
   const sum = busy.reduce((total, [, time]) => total + time, 0)
   console.log(`${(sum / jobs).toFixed(1)} us a job in JavaScript and garbage collection (${relative(root, file)})`)
-  for (const [name, time] of busy.toSorted((a, b) => b[1] - a[1]).slice(0, 40)) console.log(`${(time / jobs).toFixed(2).padStart(7)}  ${name}`)
+  for (const [name, time] of busy.toSorted((a, b) => b[1] - a[1]).slice(0, 40))
+    console.log(`${(time / jobs).toFixed(2).padStart(7)}  ${name}`)
 }
 
 function placeOf({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): string {

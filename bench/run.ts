@@ -39,7 +39,8 @@ const { values, positionals } = parseArgs({
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const bench = benches.find(({ name }) => name === positionals[0])
 const jobs = values.jobs === undefined ? undefined : wholeNumber('--jobs', values.jobs)
-const subjects = (from: Bench) => from.subjects.filter(({ name }) => values.only.split(',').some((word) => name.includes(word)))
+const subjects = (from: Bench) =>
+  from.subjects.filter(({ name }) => values.only.split(',').some((word) => name.includes(word)))
 
 if (positionals[0] === 'profile') await profile(subjects(drain)[0]!, jobs ?? drain.jobs)
 else if (bench === undefined) {
@@ -62,20 +63,33 @@ async function run(chosen: Bench, repetitions: number): Promise<void> {
       console.log(`${repetition + 1}/${repetitions} ${subject.name}: ${figure} ${figures[figure]?.toFixed(2)}`)
     }
   }
-  console.log(`\n${chosen.about}\nMedians of ${repetitions}, ${jobs ?? chosen.jobs} jobs, ${machine.cores} cores, load at the start ${machine.loadAtStart}\n`)
+  console.log(
+    `\n${chosen.about}\nMedians of ${repetitions}, ${jobs ?? chosen.jobs} jobs, ${machine.cores} cores, load at the start ${machine.loadAtStart}\n`,
+  )
   console.log(tableOf(chosen, found))
-  await save({ bench: chosen.name, at: new Date().toISOString(), jobs: jobs ?? chosen.jobs, repetitions, machine, results: resultsOf(found) })
+  await save({
+    bench: chosen.name,
+    at: new Date().toISOString(),
+    jobs: jobs ?? chosen.jobs,
+    repetitions,
+    machine,
+    results: resultsOf(found),
+  })
 }
 
 function resultsOf(found: ReadonlyMap<string, readonly Figures[]>) {
   return [...found].map(([name, measured]) => ({
     name,
-    medians: Object.fromEntries(Object.keys(measured[0]!).map((figure) => [figure, median(measured.map((each) => each[figure]!))])),
+    medians: Object.fromEntries(
+      Object.keys(measured[0]!).map((figure) => [figure, median(measured.map((each) => each[figure]!))]),
+    ),
     measured,
   }))
 }
 
-async function save(result: { readonly bench: string; readonly at: string }): Promise<void> {
+async function save(
+  result: Readonly<Record<string, unknown>> & { readonly bench: string; readonly at: string },
+): Promise<void> {
   await mkdir(`${folder}results`, { recursive: true })
   const text = `${JSON.stringify(result, null, 2)}\n`
   const file = `${folder}results/${result.bench}-${result.at.replaceAll(/[:.]/g, '-')}.json`

@@ -1,18 +1,6 @@
 import type { Figures } from './bench.ts'
+import { readGiven, type Given } from './given.ts'
 import { createMeter, type Meter } from './meter.ts'
-
-/** What a step is told. */
-export interface Given {
-  readonly url: string
-  /** Process id of the PostgreSQL server that the step works on. */
-  readonly postmaster: number
-  readonly jobs: number
-  /** A folder of this measurement's own. */
-  readonly folder: string
-  /** Where a profile of Node goes; null: none is made. */
-  readonly profile: string | null
-  readonly options: Readonly<Record<string, string>>
-}
 
 /** What a subject does; each step is a process of its own, so that none inherits the heat of another. */
 export interface Steps {
@@ -22,11 +10,6 @@ export interface Steps {
   measure(given: Given, meter: Meter): Promise<Figures>
   /** Throws where the work is not done, each job exactly once. */
   check(given: Given): Promise<void>
-}
-
-/** What this process was told. */
-export function readGiven(): Given {
-  return JSON.parse(process.env.BENCH_GIVEN!) as Given
 }
 
 /** Runs the step that the command line names and ends the process. */

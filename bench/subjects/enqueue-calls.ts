@@ -1,6 +1,6 @@
 import type { Figures } from '../bench.ts'
 import type { Meter } from '../meter.ts'
-import type { Given } from '../step.ts'
+import type { Given } from '../given.ts'
 import { percentile } from './pickup-samples.ts'
 
 /** Enqueues the jobs with these numbers; resolves after their commit. */

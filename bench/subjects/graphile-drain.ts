@@ -11,7 +11,9 @@ await runStep({
     await utils.migrate()
     for (let from = 0; from < jobs; from += 1_000) {
       const count = Math.min(1_000, jobs - from)
-      await utils.addJobs(Array.from({ length: count }, (_, n) => ({ identifier: 'nothing', payload: { i: from + n } })))
+      await utils.addJobs(
+        Array.from({ length: count }, (_, n) => ({ identifier: 'nothing', payload: { i: from + n } })),
+      )
     }
     await utils.release()
   },

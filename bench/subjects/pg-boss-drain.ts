@@ -15,7 +15,10 @@ await runStep({
     await boss.createQueue('nothing')
     for (let from = 0; from < jobs; from += 1_000) {
       const count = Math.min(1_000, jobs - from)
-      await boss.insert('nothing', Array.from({ length: count }, (_, n) => ({ data: { i: from + n } })))
+      await boss.insert(
+        'nothing',
+        Array.from({ length: count }, (_, n) => ({ data: { i: from + n } })),
+      )
     }
     await boss.stop()
   },
@@ -24,12 +27,16 @@ await runStep({
     let started = 0
     const all = Promise.withResolvers<void>()
     const boss = await open(url)
-    await boss.work<{ i: number }>('nothing', { batchSize: 1_000, localConcurrency: 2, burstWhenBatchFull: true }, async (batch) => {
-      if (started === 0) meter.begin()
-      for (const job of batch) seen[job.data.i]! += 1
-      started += batch.length
-      if (started === jobs) all.resolve()
-    })
+    await boss.work<{ i: number }>(
+      'nothing',
+      { batchSize: 1_000, localConcurrency: 2, burstWhenBatchFull: true },
+      async (batch) => {
+        if (started === 0) meter.begin()
+        for (const job of batch) seen[job.data.i]! += 1
+        started += batch.length
+        if (started === jobs) all.resolve()
+      },
+    )
     await all.promise
     await untilNone(url, `select from pgboss.job where name = 'nothing' and state <> 'completed' limit 1`)
     const figures = meter.end()

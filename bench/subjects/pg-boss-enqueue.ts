@@ -20,7 +20,10 @@ await runStep({
     const figures = await enqueueCalls(given, meter, (numbers) =>
       given.options.bulk === '1'
         ? boss.send('nothing', { i: numbers[0] })
-        : boss.insert('nothing', numbers.map((i) => ({ data: { i } }))),
+        : boss.insert(
+            'nothing',
+            numbers.map((i) => ({ data: { i } })),
+          ),
     )
     await boss.stop()
     return figures

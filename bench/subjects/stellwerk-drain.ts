@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { migrate } from '../../src/db/migrate.ts'
 import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
@@ -14,7 +14,10 @@ await runStep({
     await migrate(url)
     await withClient(url, async (client) => {
       await registerKinds(client, kindCatalogue(kinds, {}))
-      await client.query(`insert into mdm.aa_tenant (tenant_key, name) select 't' || i, 'bench' from generate_series(1, $1::int) i`, [tenants])
+      await client.query(
+        `insert into mdm.aa_tenant (tenant_key, name) select 't' || i, 'bench' from generate_series(1, $1::int) i`,
+        [tenants],
+      )
       for (let from = 0; from < jobs; from += 1_000) await enqueue(client, from, Math.min(1_000, jobs - from))
     })
   },
@@ -42,7 +45,11 @@ await runStep({
 async function enqueue(client: Client, from: number, count: number): Promise<void> {
   const batch = Array.from({ length: count }, (_, n) => {
     const i = from + n
-    return { kind: kinds[Math.floor(i / tenants) % kinds.length]!.name, tenant: `t${1 + (i % tenants)}`, payload: { i } }
+    return {
+      kind: kinds[Math.floor(i / tenants) % kinds.length]!.name,
+      tenant: `t${1 + (i % tenants)}`,
+      payload: { i },
+    }
   })
   await client.query('select from mdm.enqueue_jobs($1, false)', [JSON.stringify(batch)])
 }

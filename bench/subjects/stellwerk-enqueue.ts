@@ -12,7 +12,8 @@ import type { Enqueuer } from '../../src/resolvers/enqueue-batcher.ts'
 import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
 import { withClient } from '../measure.ts'
-import { runStep, type Given } from '../step.ts'
+import type { Given } from '../given.ts'
+import { runStep } from '../step.ts'
 import { enqueueCalls, warmUpOf } from './enqueue-calls.ts'
 import { enqueueOrder } from './stellwerk-orders.ts'
 import { kinds } from './stellwerk-kinds.ts'
@@ -53,17 +54,31 @@ const ways = {
   async graphql({ url, folder, options }: Given) {
     const dataDir = join(folder, 'api')
     const service = spawn(process.execPath, [fileURLToPath(new URL('../../src/cli.ts', import.meta.url)), 'api'], {
-      env: { PATH: process.env.PATH, DATABASE_URL: url, PORT: '0', STELLWERK_ENV: 'development', STELLWERK_DATA_DIR: dataDir, STELLWERK_KINDS: fileURLToPath(new URL('stellwerk-kinds.ts', import.meta.url)), BENCH_GIVEN: process.env.BENCH_GIVEN } as NodeJS.ProcessEnv,
+      env: {
+        PATH: process.env.PATH,
+        DATABASE_URL: url,
+        PORT: '0',
+        STELLWERK_ENV: 'development',
+        STELLWERK_DATA_DIR: dataDir,
+        STELLWERK_KINDS: fileURLToPath(new URL('stellwerk-kinds.ts', import.meta.url)),
+        BENCH_GIVEN: process.env.BENCH_GIVEN,
+      } as NodeJS.ProcessEnv,
       stdio: ['ignore', 'inherit', 'inherit'],
     })
     const { port, token } = await answersAt(dataDir)
     const agent = new Agent({ keepAlive: true, maxSockets: Number(options.inFlight) })
-    const call = (query: string, variables: object) => post({ port, token, agent, body: JSON.stringify({ query, variables }) })
+    const call = (query: string, variables: object) =>
+      post({ port, token, agent, body: JSON.stringify({ query, variables }) })
     const input = (i: number) => ({ job: { custom: { kind, payload: { i } } }, tenantId: 'default' })
     const add = (numbers: readonly number[]) =>
       options.bulk === '1'
-        ? call('mutation ($input: EnqueueJobInput!) { enqueueJob(input: $input) { outcome job { id } errors { message } } }', { input: input(numbers[0]!) })
-        : call('mutation ($input: EnqueueJobsInput!) { enqueueJobs(input: $input) { created errors { message } } }', { input: { jobs: numbers.map(input) } })
+        ? call(
+            'mutation ($input: EnqueueJobInput!) { enqueueJob(input: $input) { outcome job { id } errors { message } } }',
+            { input: input(numbers[0]!) },
+          )
+        : call('mutation ($input: EnqueueJobsInput!) { enqueueJobs(input: $input) { created errors { message } } }', {
+            input: { jobs: numbers.map(input) },
+          })
     return {
       add,
       async stop() {
@@ -113,14 +128,33 @@ async function answersAt(dataDir: string): Promise<{ port: number; token: string
   }
 }
 
-function post({ port, token, agent, body }: { port: number; token: string; agent: Agent; body: string }): Promise<void> {
+function post({
+  port,
+  token,
+  agent,
+  body,
+}: {
+  port: number
+  token: string
+  agent: Agent
+  body: string
+}): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const call = request(
-    { port, host: '127.0.0.1', path: '/graphql', method: 'POST', agent, headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` } },
+    {
+      port,
+      host: '127.0.0.1',
+      path: '/graphql',
+      method: 'POST',
+      agent,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    },
     (response) => {
       let said = ''
       response.setEncoding('utf8').on('data', (part) => (said += part))
-      response.once('end', () => (response.statusCode === 200 && said.includes('"errors":[]') ? resolve() : reject(new Error(said.slice(0, 500)))))
+      response.once('end', () =>
+        response.statusCode === 200 && said.includes('"errors":[]') ? resolve() : reject(new Error(said.slice(0, 500))),
+      )
     },
   )
   call.once('error', reject)

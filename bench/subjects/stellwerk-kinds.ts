@@ -1,6 +1,7 @@
 import { defineKind, z } from '../../src/index.ts'
 import { createMeter } from '../meter.ts'
-import { readGiven, report } from '../step.ts'
+import { readGiven } from '../given.ts'
+import { report } from '../step.ts'
 import { untilNone } from './until-none.ts'
 
 // Nine kinds that do nothing; the module of STELLWERK_KINDS. It measures from inside, since the service knows of no bench.

@@ -44,7 +44,13 @@ export async function startWorkers(
     facts: () => ({ subscriptions: 0, abandoned: 0 }),
   })
   const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
-  createMetrics({ events, db: pools.api, subscriptions: () => 0, eventLagSeconds: () => null, abandonedHandlers: () => 0 })
+  createMetrics({
+    events,
+    db: pools.api,
+    subscriptions: () => 0,
+    eventLagSeconds: () => null,
+    abandonedHandlers: () => 0,
+  })
   const catalogue = kindCatalogue(kinds, {})
   const engine = createEngine({
     pools,

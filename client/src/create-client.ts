@@ -28,7 +28,10 @@ export type Job = ClientJobFragment
 
 export interface Client {
   /** Sends any typed operation once. */
-  run<Data, Variables extends object>(document: TypedDocumentString<Data, Variables>, variables: Variables): Promise<Data>
+  run<Data, Variables extends object>(
+    document: TypedDocumentString<Data, Variables>,
+    variables: Variables,
+  ): Promise<Data>
   /**
    * Enqueues a job. With an `idempotencyKey` it is tried again while the service cannot be reached: the same key is one job.
    * What the input is refused for is thrown as a ClientError.

@@ -2,7 +2,11 @@ import { networkError, throwFailure } from './client-error.ts'
 import type { Connection, Operation, Result } from './connection.ts'
 
 /** Sends a query or a mutation once, and answers its data. Throws ClientError. */
-export async function send<Data>({ url, token }: Connection, operation: Operation, signal?: AbortSignal): Promise<Data> {
+export async function send<Data>(
+  { url, token }: Connection,
+  operation: Operation,
+  signal?: AbortSignal,
+): Promise<Data> {
   const authorization = `Bearer ${await token()}`
   try {
     const response = await fetch(url, {

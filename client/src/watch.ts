@@ -38,7 +38,8 @@ export async function* watch(
         cursor = update.cursor
         // A claim is told from the job while it runs and from the row that ends it: across a reconnect perhaps twice.
         if (update.event != null && update.event.revision <= revision) continue
-        revision = update.event?.revision ?? (update.type === 'PROGRESS' ? revision : (update.job?.revision ?? revision))
+        revision =
+          update.event?.revision ?? (update.type === 'PROGRESS' ? revision : (update.job?.revision ?? revision))
         yield update
         if (signal.aborted) return
       }

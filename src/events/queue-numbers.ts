@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { alongIndexes } from '../db/along-indexes.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { countJobsByState, type JobCount } from '../sql/count-jobs-by-state.ts'
 import { readClock } from '../sql/read-clock.ts'
@@ -81,8 +82,7 @@ export function createQueueNumbers(pool: Pool): QueueNumbers {
 
 function readNow(pool: Pool): Promise<QueueReading> {
   return inTransaction(pool, async (tx) => {
-    // Planned while the tables were empty, the statements would go on to read all of them.
-    await tx.query('set local enable_seqscan = off; set local enable_bitmapscan = off; set local jit = off')
+    await alongIndexes(tx)
     const [clock] = await readClock(tx)
     const counts = await countJobsByState(tx)
     const flow = await readQueueFlow(tx)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { withoutSecrets } from './payload-secrets.ts'
 
 /** A failure as it is kept: bounded, without secrets. */
 export interface Failure {
@@ -14,15 +15,15 @@ export interface Failure {
 const errorBytes = 4 * 1024
 const detailBytes = 8 * 1024
 
-/** Describes whatever a handler threw. */
-export function describeFailure(thrown: unknown): Failure {
+/** Describes whatever a handler threw; what the payload keeps secret is masked, should the handler have told it. */
+export function describeFailure(thrown: unknown, secrets: readonly string[] = []): Failure {
   const error = thrown instanceof Error ? thrown : new Error(textOf(thrown))
   const name = error.name || 'Error'
-  const message = redactSecrets(error.message)
+  const message = redactSecrets(withoutSecrets(error.message, secrets))
   return {
     error: cutBytes(`${name}: ${message}`, errorBytes),
     name: cutBytes(name, 100),
-    detail: thrown instanceof Error ? cutBytes(redactSecrets(stacks(error)), detailBytes) : null,
+    detail: thrown instanceof Error ? cutBytes(redactSecrets(withoutSecrets(stacks(error), secrets)), detailBytes) : null,
     fingerprint: fingerprint(`${name}: ${message}`),
   }
 }

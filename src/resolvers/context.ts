@@ -61,7 +61,14 @@ export function createRequestContext(
     budget,
   }: Pick<RequestContext, 'caller' | 'requestId' | 'traceparent'> & Partial<Pick<RequestContext, 'budget'>>,
 ): RequestContext {
-  return { deps, caller, requestId, traceparent, budget: budget ?? (() => null), loaders: createLoaders(deps.pools.api, caller, deps.deadAfterMs) }
+  return {
+    deps,
+    caller,
+    requestId,
+    traceparent,
+    budget: budget ?? (() => null),
+    loaders: createLoaders(deps.pools.api, caller, deps.deadAfterMs),
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { alongIndexes } from '../db/along-indexes.ts'
 import { percentileOf } from '../jobs/time-histogram.ts'
 import { readStatSamples, type StatSamples } from '../sql/read-stat-samples.ts'
 import { readStatSeries, type StatStep } from '../sql/read-stat-series.ts'
@@ -49,10 +50,13 @@ export async function jobMetrics(input: JobMetricsInput, context: RequestContext
 
   const { from, to, stepMs } = chart
   const seconds = stepMs / 1_000
-  const { rows, samples } = await boundedRead(pools.api, async (db) => ({
-    rows: await readStatSeries(db, scope.tenantIds, scope.kinds, from, to, seconds, scope.byKind, scope.byTenant),
-    samples: await readStatSamples(db, from, to, seconds),
-  }))
+  const { rows, samples } = await boundedRead(pools.api, async (db) => {
+    await alongIndexes(db)
+    return {
+      rows: await readStatSeries(db, scope.tenantIds, scope.kinds, from, to, seconds, scope.byKind, scope.byTenant),
+      samples: await readStatSamples(db, from, to, seconds),
+    }
+  })
   const now = new Map(sliceQueue(reading, scope, []).rows.map((slice) => [keyOf(slice), slice]))
   const groups = groupsOf(rows, scope)
   const known = knowledgeOf(chart, reading.at, rows, samples)

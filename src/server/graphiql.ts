@@ -13,7 +13,9 @@ interface Page {
 }
 
 /** GraphiQL from the package: 9 MB of page, made when first asked for and kept compressed. It asks no other host for anything. */
-export function createGraphiql(schema: GraphQLSchema): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createGraphiql(
+  schema: GraphQLSchema,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   let page: Promise<Page> | undefined
   return async ({ headers }, response) => {
     page ??= makePage(schema)

@@ -22,7 +22,10 @@ import { createSocketServer, type SocketLimits } from './websocket.ts'
 import { createYogaServer } from './yoga.ts'
 
 export interface HttpServerDeps {
-  readonly config: Pick<Config, 'env' | 'http' | 'api' | 'allowedOrigins' | 'trustProxy' | 'metricsToken' | 'serviceBudget'>
+  readonly config: Pick<
+    Config,
+    'env' | 'http' | 'api' | 'allowedOrigins' | 'trustProxy' | 'metricsToken' | 'serviceBudget'
+  >
   readonly schema: GraphQLSchema
   /** The context of one operation. */
   readonly contextFor: (call: Call) => object

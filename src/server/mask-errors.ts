@@ -67,7 +67,8 @@ function show(error: unknown, mutates: boolean): Shown {
   if (cause instanceof ApiError) return { code: cause.code, message: cause.message, extensions: cause.extensions }
   if (cause instanceof DatabaseUnavailable) return databaseAway(cause.message, cause.outcomeUnknown)
   if (cause instanceof StellwerkError) return isCode(cause.code) ? { code: cause.code, message: cause.message } : hidden
-  if (databaseFault(cause) === 'unavailable') return databaseAway(new DatabaseUnavailable().message, mutates && wasCutOff(cause))
+  if (databaseFault(cause) === 'unavailable')
+    return databaseAway(new DatabaseUnavailable().message, mutates && wasCutOff(cause))
   return cause instanceof GraphQLError ? showGraphQL(cause) : hidden
 }
 

@@ -98,7 +98,8 @@ function costOfObject(
   const isOf = (name: string | undefined): boolean => {
     const condition = name === undefined ? type : schema.getType(name)
     return (
-      condition === type || (isAbstractType(condition) && schema.getPossibleTypes(condition).some((one) => one === type))
+      condition === type ||
+      (isAbstractType(condition) && schema.getPossibleTypes(condition).some((one) => one === type))
     )
   }
   const costs = selections.map((selection): Cost => {
@@ -188,12 +189,7 @@ function lengthAt(
 /** A value that may hang on variables. */
 type Given = { readonly value: unknown } | { readonly of: (variables: Variables) => unknown }
 
-function argumentOf(
-  operation: Operation,
-  field: GraphQLField<unknown, unknown>,
-  node: FieldNode,
-  name: string,
-): Given {
+function argumentOf(operation: Operation, field: GraphQLField<unknown, unknown>, node: FieldNode, name: string): Given {
   const given = node.arguments?.find((each) => each.name.value === name)?.value
   const standard = field.args.find((each) => each.name === name)
   const fallback = standard?.default?.value ?? standard?.defaultValue
@@ -227,7 +223,9 @@ function readValue(operation: Operation, node: ValueNode): Given {
       const fields = node.fields.map(({ name, value }) => [name.value, readValue(operation, value)] as const)
       return {
         of: (variables) =>
-          Object.fromEntries(fields.map(([name, given]) => [name, 'value' in given ? given.value : given.of(variables)])),
+          Object.fromEntries(
+            fields.map(([name, given]) => [name, 'value' in given ? given.value : given.of(variables)]),
+          ),
       }
     }
   }

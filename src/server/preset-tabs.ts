@@ -40,7 +40,9 @@ function alone(operation: OperationDefinitionNode, definitions: readonly Definit
       FragmentSpread({ name }) {
         if (used.has(name.value)) return
         used.add(name.value)
-        definitions.filter((each) => each.kind === Kind.FRAGMENT_DEFINITION && each.name.value === name.value).forEach(note)
+        definitions
+          .filter((each) => each.kind === Kind.FRAGMENT_DEFINITION && each.name.value === name.value)
+          .forEach(note)
       },
     })
   }

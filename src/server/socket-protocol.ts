@@ -89,7 +89,14 @@ export function createSocketProtocol({ yoga, maskError, limits }: ProtocolDeps):
       const authorization = authorizationIn(payload.extensions)
       const { session } = extra
       if (session.caller() === null && authorization !== null) await session.identify(authorization)
-      const call: Call = { requestId: randomUUID(), traceparent: null, caller: session.caller(), mutates: false, cost: 0, budget: null }
+      const call: Call = {
+        requestId: randomUUID(),
+        traceparent: null,
+        caller: session.caller(),
+        mutates: false,
+        cost: 0,
+        budget: null,
+      }
       try {
         if (extra.socket.readyState !== extra.socket.OPEN) throw badInput('The socket was closed.')
         if (Object.keys(subscriptions).length > limits.operationsPerSocket)

@@ -51,7 +51,15 @@ export interface OperationFacts {
 }
 
 /** The GraphQL engine of all doors. In `plugins` the hooks of HTTP alone come first, those that guard the WebSocket too come after. */
-export function createYogaServer({ schema, contextFor, authenticate, admit, charge, maskError, onOperation }: YogaDeps): Yoga {
+export function createYogaServer({
+  schema,
+  contextFor,
+  authenticate,
+  admit,
+  charge,
+  maskError,
+  onOperation,
+}: YogaDeps): Yoga {
   return createYoga<YogaContext, object>({
     schema,
     context: ({ call }) => contextFor(call),

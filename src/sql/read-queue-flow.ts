@@ -1,5 +1,5 @@
 import type { TimeHistogram } from '../jobs/time-histogram.ts'
-import { mostTailIds, newestId, slicesOf, statColumns } from './stat-parts.ts'
+import { amongNewest, mostTailIds, newestId, slicesOf, statColumns } from './stat-parts.ts'
 import { statement } from './statement.ts'
 
 /** What happened to jobs of a tenant and kind of late. Histograms: of one minute that is rolled up, or of all that is not yet. */
@@ -26,7 +26,8 @@ ${newestId},
 tail as materialized (
   select ${statColumns}
     from mdm.aa_audit_log a
-   where a.id > (select id - ${mostTailIds} from newest) and a.at > now() - interval '5 minutes'),
+   where ${amongNewest} and a.at > now() - interval '5 minutes'
+     and (a.at > now() - interval '1 minute' or a.id > (select high from place))),
 -- Where so many ids are less than a minute, the counts come from the rollup: of its newest minute and the one before, as far as they are complete.
 reach as materialized (
   select case when n.id > ${mostTailIds} and first.at > now() - interval '1 minute' and p.rolled_at > now() - interval '2 minutes'

@@ -1,5 +1,5 @@
 import type { TimeHistogram } from '../jobs/time-histogram.ts'
-import { mostTailIds, newestId, slicesOf, statColumns, sumOfHistograms } from './stat-parts.ts'
+import { amongNewest, newestId, slicesOf, statColumns, sumOfHistograms } from './stat-parts.ts'
 import { statement } from './statement.ts'
 
 /** What happened in one step of a chart to the jobs of one group. */
@@ -40,7 +40,7 @@ ${newestId},
 unrolled as materialized (
   select ${statColumns}
     from mdm.aa_audit_log a
-   where a.id > (select greatest(p.high, n.id - ${mostTailIds}) from place p, newest n) and a.at >= $3::timestamptz and a.at < $4::timestamptz),
+   where ${amongNewest} and a.id > (select high from place) and a.at >= $3::timestamptz and a.at < $4::timestamptz),
 ${slicesOf('unrolled')},
 minutes as (
   select tenant_id, job_kind, minute, enqueued, done, errors, dead, null::int as pending, null::int as running, wait_hist, run_hist

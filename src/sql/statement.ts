@@ -1,6 +1,10 @@
 /** What a statement runs on: a pool, a client, or a transaction of `pg`. */
 export interface Queryable {
-  query(config: { name?: string; text: string; values?: unknown[] }): Promise<{ rows: unknown[]; rowCount: number | null }>
+  query(config: {
+    name?: string
+    text: string
+    values?: unknown[]
+  }): Promise<{ rows: unknown[]; rowCount: number | null }>
 }
 
 /** One SQL text under one prepared name; call it with a pool or a transaction and its parameters in order. */

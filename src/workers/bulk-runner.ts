@@ -47,7 +47,9 @@ export function createBulkRunner({ pool, events, wakeup, pollMs, followUps }: Bu
     } catch (error) {
       if (!(error instanceof BulkFault)) throw error
       const fault = databaseFault(error.cause)
-      if (fault === 'unavailable' || fault === 'conflict') throw error.cause
+      // Nothing of the batch happened; it comes again.
+      if (fault === 'conflict') return null
+      if (fault === 'unavailable') throw error.cause
       failed(`bulk operation ${error.operationId}`, error.cause)
       await faultBulkOperation(pool, error.operationId, whatStopped(error.cause))
       wakeup.signal('journal')

@@ -6,7 +6,7 @@ import { decide, type Outcome } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'
 import { redactSecrets } from '../jobs/failure.ts'
 import type { Completer, End } from './completer.ts'
-import type { Execution, RunnableKind } from './execution.ts'
+import { secretsOf, type Execution, type RunnableKind } from './execution.ts'
 import { jobFacts, jobLog, type HandlerContextDeps } from './handler-context.ts'
 import type { HandlerResult, JobLog } from './handler.ts'
 import { jobTransaction } from './job-transaction.ts'
@@ -34,7 +34,7 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
   const fail = (execution: Execution, thrown: unknown, durationMs: number): Promise<void> | undefined => {
     const { run, runnable } = execution
     run.state = 'ended'
-    const decision = decide(run, { type: 'threw', thrown }, runnable.kind.defaults.backoff, random())
+    const decision = decide(run, { type: 'threw', thrown }, runnable.kind.defaults.backoff, random(), secretsOf(execution))
     if (decision.move === 'release') {
       completer.settle({ run, move: 'release', durationMs, delayMs: decision.delayMs, cause: decision.cause, unstarted: false })
     } else if (decision.move === 'fail') {

@@ -1,5 +1,6 @@
 import type { JobAborted } from '../jobs/errors.ts'
 import type { JobKind } from '../jobs/kinds.ts'
+import { payloadSecrets } from '../jobs/payload-secrets.ts'
 import type { Handler, JobFacts, JobTransaction } from './handler.ts'
 import type { ProgressWriter } from './progress-writer.ts'
 import type { Run } from './run.ts'
@@ -26,6 +27,7 @@ export interface Execution {
   progress: ProgressWriter | undefined
   /** The handler's last log lines. */
   lines: string[] | undefined
+  secrets: readonly string[] | undefined
 }
 
 export function createExecution(run: Run, runnable: RunnableKind, now: number): Execution {
@@ -39,7 +41,15 @@ export function createExecution(run: Run, runnable: RunnableKind, now: number): 
     controller: undefined,
     progress: undefined,
     lines: undefined,
+    secrets: undefined,
   }
+}
+
+/** What the payload holds that must not be told; read when something is told for the first time. */
+export function secretsOf(execution: Execution): readonly string[] {
+  const { run, runnable } = execution
+  const { redact } = runnable.kind
+  return (execution.secrets ??= redact.length === 0 ? [] : payloadSecrets(JSON.parse(run.payloadText), redact))
 }
 
 /** Fires the handler's AbortSignal; the first reason stands. */

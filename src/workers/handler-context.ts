@@ -3,7 +3,8 @@ import { checkPayload } from '../jobs/check-payload.ts'
 import { JobAborted, NeverRetry } from '../jobs/errors.ts'
 import { cutBytes, redactSecrets } from '../jobs/failure.ts'
 import type { JobKind } from '../jobs/kinds.ts'
-import { abortExecution, type Execution } from './execution.ts'
+import { withoutSecrets } from '../jobs/payload-secrets.ts'
+import { abortExecution, secretsOf, type Execution } from './execution.ts'
 import type { HandlerContext, JobFacts, JobLog, ProgressReport } from './handler.ts'
 import { createProgressWriter } from './progress-writer.ts'
 import type { Run } from './run.ts'
@@ -49,7 +50,7 @@ export function createHandlerContexts(deps: HandlerContextDeps): (execution: Exe
     },
     get progress() {
       const { execution } = this
-      return keep(this, 'progress', (report: ProgressReport) => progressOf(execution, deps).report(report))
+      return keep(this, 'progress', (report: ProgressReport) => progressOf(execution, deps).report(discreet(execution, report)))
     },
   }
 
@@ -75,13 +76,17 @@ export function jobFacts(run: Run): JobFacts {
 /** The log of one run: kept with the attempt, and written to the service's log. */
 export function jobLog(execution: Execution, write: HandlerContextDeps['logLine']): JobLog {
   const line = (level: 'info' | 'warn', text: string): void => {
-    const message = cutBytes(redactSecrets(String(text)), logLineBytes)
+    const message = cutBytes(redactSecrets(withoutSecrets(String(text), secretsOf(execution))), logLineBytes)
     const lines = (execution.lines ??= [])
     lines.push(`${level}: ${message}`)
     if (lines.length > logLines) lines.shift()
     write(execution.run, level, message)
   }
   return { info: (text) => line('info', text), warn: (text) => line('warn', text) }
+}
+
+function discreet(execution: Execution, report: ProgressReport): ProgressReport {
+  return typeof report.message === 'string' ? { ...report, message: withoutSecrets(report.message, secretsOf(execution)) } : report
 }
 
 function progressOf(execution: Execution, { progressPool, onProgress }: HandlerContextDeps) {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { alongIndexes } from '../db/along-indexes.ts'
 import { inTransaction } from '../db/transaction.ts'
 import type { Events } from '../jobs/event.ts'
 import { closeStatGaps } from '../sql/close-stat-gaps.ts'
@@ -51,8 +52,7 @@ export function createRollup({ pool, events, everyMs, batch = 20_000, atMostMs =
     inTransaction(pool, async (tx) => {
       const [lock] = await tryStatisticsLock(tx)
       if (!lock!.taken) return null
-      // Planned while the tables were empty, each batch would read all of them.
-      await tx.query('set local enable_seqscan = off; set local enable_bitmapscan = off; set local jit = off')
+      await alongIndexes(tx)
       return work(tx)
     })
 

@@ -167,7 +167,11 @@ async function instance() {
     rights,
   })
   const deps = { ...api.deps, wakeup }
-  return serve(api, { schema: buildSchema(), contextFor: (call) => createRequestContext(deps, call), authenticate })
+  return serve(api, {
+    schema: buildSchema(),
+    contextFor: (call) => createRequestContext(deps, { ...call, budget: () => null }),
+    authenticate,
+  })
 }
 
 async function openSocket(url: string, secret: string): Promise<RawSocket> {
@@ -199,6 +203,15 @@ async function openEvents(url: string, secret: string): Promise<{ readonly cut: 
   return { cut }
 }
 
+const revokeByHand = (id: string) =>
+  api.sql('update mdm.aa_api_key set revoked_at = now() where id = $1', [id.slice('key_'.length)])
+
+async function revokeAt(url: string, secret: string, id: string): Promise<void> {
+  const document = 'mutation($id: ID!) { revokeApiKey(input: { id: $id }) { errors { code } } }'
+  const { body } = await ask(url, document, { authorization: `Bearer ${secret}`, variables: { id } })
+  expect(body).toEqual({ data: { revokeApiKey: { errors: [] } } })
+}
+
 const within = 1_000
 async function msUntil(what: Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
@@ -217,19 +230,7 @@ describe('streams', () => {
       const stays = await openSocket(there.url, another)
       const events = await openEvents(there.url, secret)
       const ended = Promise.all([...sockets.map(({ closed }) => closed), events.cut])
-      if (byHand)
-        await api.sql('update mdm.aa_api_key set revoked_at = now() where id = $1', [apiKey.id.slice('key_'.length)])
-      else {
-        const { body } = await ask(
-          here.url,
-          'mutation($id: ID!) { revokeApiKey(input: { id: $id }) { errors { code } } }',
-          {
-            authorization: `Bearer ${managers}`,
-            variables: { id: apiKey.id },
-          },
-        )
-        expect(body).toEqual({ data: { revokeApiKey: { errors: [] } } })
-      }
+      await (byHand ? revokeByHand(apiKey.id) : revokeAt(here.url, managers, apiKey.id))
       expect(await msUntil(ended)).toBeLessThan(within)
       expect((await sockets[0]!.closed).code).toBe(4403)
       expect((await ask(there.url, '{ viewer { allTenants } }', { authorization: `Bearer ${secret}` })).status).toBe(

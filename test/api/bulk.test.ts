@@ -6,6 +6,7 @@ import { encodeDeadLetterGroup } from '../../src/jobs/dead-letter-group-id.ts'
 import type { Event } from '../../src/jobs/event.ts'
 import type { JobStatus } from '../../src/jobs/lifecycle.ts'
 import type { Caller } from '../../src/jobs/permissions.ts'
+import { pruneBulkOperations } from '../../src/sql/prune-bulk-operations.ts'
 import { createBulkRunner, type BulkRunner } from '../../src/workers/bulk-runner.ts'
 import type { FollowUps } from '../../src/workers/bulk-batch.ts'
 import { startService } from '../support/service.ts'
@@ -424,6 +425,22 @@ describe('an operation', () => {
     await Promise.all(dataDirs.map((dir) => rm(dir, { recursive: true })))
   })
 
+  test('that overlaps another takes what that one left', async () => {
+    const ids = await jobsIn('dlq', 250)
+    const select = { filter: { kind: ['echo'] } }
+    const [first, second] = await Promise.all([1, 2].map(() => call('discardJobs', { select, expectedCount: 250 })))
+    const running = [runner(), runner()]
+    for (const each of running) each.start()
+    const ends = await until(async () => {
+      const both = await Promise.all([first, second].map((each) => operation(each.operation.id)))
+      return both.every(({ status }) => status === 'COMPLETED') && both
+    }, 'both have ended')
+    await Promise.all(running.map((each) => each.stop()))
+    expect(ends.reduce((sum, { succeeded }) => sum + succeeded, 0)).toBe(250)
+    expect(ends.reduce((sum, { skipped }) => sum + skipped, 0)).toBe(250)
+    expect(await journaled(ids, 'job_discard')).toHaveLength(250)
+  })
+
   test('keeps its rate', async () => {
     const ids = await jobsIn('dlq', 30)
     const { operation: started } = await call('replayJobs', {
@@ -536,6 +553,19 @@ describe('an operation', () => {
     expect(await statusOf(ids)).toEqual(['failed', 'failed', 'pending', 'pending'])
     expect(await journaled(followed, 'job_replay')).toEqual([])
     expect(told.filter(({ type }) => type === 'loop:failed')).toHaveLength(2)
+  })
+
+  test('is kept as long as the journal', async () => {
+    const keep = async (months: number) => (await pruneBulkOperations(api.pool, months, 10))[0]!.deleted
+    while ((await keep(0)) > 0);
+    await jobsIn('dlq')
+    const { operation: ended } = await call('replayJobs', { select: { filter: { kind: ['echo'] } } })
+    expect(await keep(0)).toBe(0)
+    await runAll()
+    expect(await keep(1)).toBe(0)
+    await api.sql(`update mdm.aa_bulk_operation set finished_at = now() - interval '32 days'`)
+    expect(await keep(1)).toBe(1)
+    expect(await operation(ended.id)).toBeNull()
   })
 
   test('is watched from its present state to its end', async () => {

@@ -8,9 +8,7 @@ const document = parse(readFileSync(new URL('../../src/server/preset-operations.
 const operations = document.definitions.filter((each) => each.kind === Kind.OPERATION_DEFINITION)
 
 /** Operations that ask for something that is not served yet. What comes has to be taken out here; nothing may be added. */
-const notYet = [
-  'WhoAmI',
-]
+const notYet: readonly string[] = []
 
 test('the operations that clients use are valid', () => {
   const invalid = operations.filter((operation) => validate(schema, alone(operation)).length > 0)

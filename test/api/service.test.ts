@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { scopes } from '../../src/jobs/permissions.ts'
+import { readWarningFacts } from '../../src/sql/read-warning-facts.ts'
 import { until } from '../support/until.ts'
 import { admin, caller, testApi, type TestApi } from './support.ts'
 
@@ -75,7 +76,21 @@ test('warns of kinds without workers, of other defaults, and of rows outside the
   ).toEqual([])
 })
 
-test('warns of a held snapshot and of a lost LISTEN', async () => {
+test('finds the session that holds a snapshot', async () => {
+  const holder = await api.pool.connect()
+  await holder.query('begin isolation level repeatable read')
+  const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid, count(*) from mdm.aa_job')
+  const held = async () => (await readWarningFacts(api.pool, 30_000, 1))[0]!.held
+  expect(await until(held, 'the snapshot is old enough')).toMatchObject({
+    pid: rows[0]!.pid,
+    seconds: expect.any(Number),
+  })
+  expect((await readWarningFacts(api.pool, 30_000, 60_000))[0]!.held).toBeNull()
+  await holder.query('rollback')
+  holder.release()
+})
+
+test('warns of a lost LISTEN', async () => {
   const before = (await service()).warnings
   const { wakeup } = api.deps
   const real = wakeup.isConnected

@@ -343,9 +343,9 @@ describe('cost', () => {
     const after = await costs()
     expect(after.flatMap(({ scans }) => scans)).toEqual([])
     expect(after[0]!.pages).toBeLessThan(before[0]!.pages * 1.5 + 50)
-    // The journal's newest 20,000 ids at most: index pages and the rows behind them.
-    expect(after[1]!.pages).toBeLessThan(25_000)
-    expect(after[2]!.pages).toBeLessThan(25_000)
+    // The journal's newest 10,000 ids at most: index pages and the rows behind them.
+    expect(after[1]!.pages).toBeLessThan(13_000)
+    expect(after[2]!.pages).toBeLessThan(13_000)
   })
 
   /** Pages read, and nodes that read jobs without an index. */

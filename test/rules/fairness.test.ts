@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { firstRotation, noTenant, rotate, roundsFor, type Rotation } from '../../src/jobs/fairness.ts'
+import { describe, expect, test } from 'vitest'
+import { firstRotation, noTenant, rotate, roundsFor, type Rotation, tenantsOverShare } from '../../src/jobs/fairness.ts'
 import { nextTurns, type ModelJob, type ModelRules, type Turn } from '../sql/fair-model.ts'
 
 const idOf = (nr: number): string => `00000000-0000-0000-0000-${nr.toString(16).padStart(12, '0')}`
@@ -90,4 +90,21 @@ test.each([
   [1_000, 1, 1_000],
 ])('a limit of %i over %i tenants takes %i rounds', (limit, tenants, rounds) => {
   expect(roundsFor(limit, tenants)).toBe(rounds)
+})
+
+describe('the share of slots', () => {
+  const weights: Record<string, number> = { a: 1, b: 1, heavy: 3 }
+  const over = (atWork: string, slots: number) => tenantsOverShare(atWork.split(' ').filter(Boolean), slots, (tenant) => weights[tenant]!)
+
+  test('a tenant alone leaves half of the slots to whoever may come', () => {
+    expect(over('a', 4)).toEqual([])
+    expect(over('a a', 4)).toEqual(['a'])
+  })
+
+  test('weights count, and each tenant may have one', () => {
+    expect(over('heavy heavy a', 10)).toEqual([])
+    expect(over('heavy heavy heavy heavy heavy heavy a a', 10)).toEqual(['heavy', 'a'])
+    expect(over('a b', 1)).toEqual(['a', 'b'])
+    expect(over('', 4)).toEqual([])
+  })
 })

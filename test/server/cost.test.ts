@@ -1,4 +1,12 @@
-import { getOperationAST, GraphQLInt, GraphQLList, GraphQLObjectType, GraphQLSchema, GraphQLString, parse } from 'graphql'
+import {
+  getOperationAST,
+  GraphQLInt,
+  GraphQLList,
+  GraphQLObjectType,
+  GraphQLSchema,
+  GraphQLString,
+  parse,
+} from 'graphql'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '../../src/jobs/permissions.ts'
 import { buildSchema } from '../../src/schema/index.ts'
@@ -28,7 +36,12 @@ describe('what an operation costs', () => {
     ['a page of no size', '{ jobs { nodes { id } } }', {}, 1 + 20],
     ['a page of the standard size', '{ job(id: "x") { events { nodes { at } } } }', {}, 1 + 1 + 50],
     ['what else a page holds', '{ jobs(first: 50) { totalCount { count } pageInfo { endCursor } } }', {}, 1 + 10 + 1],
-    ['pages in pages', '{ jobs(first: 100) { nodes { events(first: 100) { nodes { at } } } } }', {}, 1 + 100 * (1 + 1 + 100)],
+    [
+      'pages in pages',
+      '{ jobs(first: 100) { nodes { events(first: 100) { nodes { at } } } } }',
+      {},
+      1 + 100 * (1 + 1 + 100),
+    ],
     ['a size in a variable', 'query ($n: Int) { jobs(first: $n) { nodes { id } } }', { n: 90 }, 1 + 90],
     ['a variable that is not given', 'query ($n: Int = 30) { jobs(first: $n) { nodes { id } } }', {}, 1 + 30],
     ['a variable that is null', 'query ($n: Int) { jobs(first: $n) { nodes { id } } }', { n: null }, 1 + 20],
@@ -40,8 +53,18 @@ describe('what an operation costs', () => {
       {},
       1 + 2 + 1,
     ],
-    ['fragments where they are used', 'fragment f on Job { kind { name } } { a: job(id: "x") { ...f } b: job(id: "x") { ...f } }', {}, 4],
-    ['what is left out', 'query ($no: Boolean!) { job(id: "x") { payload @include(if: $no) result @skip(if: true) } }', { no: false }, 1],
+    [
+      'fragments where they are used',
+      'fragment f on Job { kind { name } } { a: job(id: "x") { ...f } b: job(id: "x") { ...f } }',
+      {},
+      4,
+    ],
+    [
+      'what is left out',
+      'query ($no: Boolean!) { job(id: "x") { payload @include(if: $no) result @skip(if: true) } }',
+      { no: false },
+      1,
+    ],
     ['a list with its price', '{ jobKinds { name } }', {}, 20],
     ['a message of a stream', 'subscription { jobs { updates { job { id } } } }', {}, 1 + 100 * 2],
   ])('%s', (_, query, variables, points) => {
@@ -54,7 +77,11 @@ describe('what an operation costs', () => {
     const whole = 'mutation ($jobs: [EnqueueJobInput!]!) { enqueueJobs(input: { jobs: $jobs }) {'
     expect(cost(`${whole} created } }`, { jobs })).toBe(1)
     expect(cost(`${whole} ${select} } }`, { jobs })).toBe(1 + 3_000 + 1)
-    expect(cost(`mutation ($input: EnqueueJobsInput!) { enqueueJobs(input: $input) { results { outcome } } }`, { input: { jobs } })).toBe(1_001)
+    expect(
+      cost(`mutation ($input: EnqueueJobsInput!) { enqueueJobs(input: $input) { results { outcome } } }`, {
+        input: { jobs },
+      }),
+    ).toBe(1_001)
   })
 
   test('every preset operation is within the limit', () => {
@@ -64,7 +91,9 @@ describe('what an operation costs', () => {
   })
 
   test('pricing a known operation costs next to nothing', () => {
-    const document = parse('query ($n: Int) { jobs(first: $n) { nodes { id kind { name } events(first: $n) { nodes { at } } } } }')
+    const document = parse(
+      'query ($n: Int) { jobs(first: $n) { nodes { id kind { name } events(first: $n) { nodes { at } } } } }',
+    )
     const price = priceOperation(real, document, getOperationAST(document)!)
     const started = performance.now()
     for (let turn = 0; turn < 10_000; turn++) price({ n: turn % 100 })
@@ -178,7 +207,8 @@ describe('at the door', () => {
       const { key } = await apiKey(database)
       const dear = '{ items(first: 5000) { id } }'
       const free = await serve(database, { schema })
-      for (let turn = 0; turn < 5; turn++) expect((await send(free.url, dear, `Bearer ${key}`))[0]!.errors).toBeUndefined()
+      for (let turn = 0; turn < 5; turn++)
+        expect((await send(free.url, dear, `Bearer ${key}`))[0]!.errors).toBeUndefined()
       const bound = await serve(database, { schema, config: { serviceBudget: { limit: 100, perSecond: 1 } } })
       expect((await send(bound.url, dear, `Bearer ${key}`))[0]!.errors![0]!.extensions).toMatchObject({
         code: 'COST_LIMIT_EXCEEDED',
@@ -192,7 +222,8 @@ describe('at the door', () => {
     const { send, messages, socket } = await rawSocket(url)
     send({ type: 'connection_init', payload: { authorization: await asUser('ada') } })
     await until(() => messages.some(({ type }) => type === 'connection_ack'), 'the socket is open')
-    for (const id of ['1', '2', '3']) send({ id, type: 'subscribe', payload: { query: '{ items(first: 5000) { id } }' } })
+    for (const id of ['1', '2', '3'])
+      send({ id, type: 'subscribe', payload: { query: '{ items(first: 5000) { id } }' } })
     await until(() => messages.filter(({ type }) => type === 'complete').length === 3, 'all are answered')
     expect(JSON.stringify(messages).split('RATE_LIMITED').length - 1).toBe(1)
     socket.close()

@@ -67,7 +67,10 @@ describe('GraphiQL in a browser', () => {
     await page.keyboard.press('Control+a')
     // The editor closes the quote and the bracket by itself.
     await page.keyboard.insertText(`{"id":"${id}`)
-    const [request] = await Promise.all([page.waitForRequest((sent) => sent.postData()?.includes('subscription') === true), run()])
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.postData()?.includes('subscription') === true),
+      run(),
+    ])
     expect(request.method()).toBe('POST')
     expect(request.headers()).toMatchObject({
       accept: expect.stringContaining('text/event-stream'),
@@ -81,7 +84,10 @@ describe('GraphiQL in a browser', () => {
 
   test('a reload keeps who is signed in, and the tabs', async () => {
     const tabs = await page.locator('.graphiql-tab').count()
-    await until(async () => (await page.evaluate(`localStorage.getItem('graphiql:tabState')`) as string).includes('job_0'), 'the tabs are kept')
+    await until(
+      async () => ((await page.evaluate(`localStorage.getItem('graphiql:tabState')`)) as string).includes('job_0'),
+      'the tabs are kept',
+    )
     await page.reload()
     await page.getByText('Signed in as development token').waitFor()
     await page.locator('.graphiql-tab-active', { hasText: 'WatchJob' }).waitFor()

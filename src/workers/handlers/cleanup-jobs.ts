@@ -2,6 +2,7 @@ import type { Pool } from 'pg'
 import { deleteDoneJobs } from '../../sql/delete-done-jobs.ts'
 import { dropJournalPartitions } from '../../sql/drop-journal-partitions.ts'
 import { ensureJournalPartitions } from '../../sql/ensure-journal-partitions.ts'
+import { pruneBulkOperations } from '../../sql/prune-bulk-operations.ts'
 import { pruneStatistics } from '../../sql/prune-statistics.ts'
 import { recoverLostClaims } from '../../sql/recover-lost-claims.ts'
 import type { Handler } from '../handler.ts'
@@ -42,6 +43,7 @@ export function createCleanupJobs({ pool, maintenance, retentionMs, journalMonth
       const [row] = await pruneStatistics(pool, statisticsDays, batch)
       pruned = row!.deleted
     }
+    await pruneBulkOperations(pool, journalMonths, batch)
     await ensureJournalPartitions(pool, journalMonthsAhead)
     const dropped = await dropJournalPartitions(pool, journalMonths)
     return { result: { recovered, deleted, droppedMonths: dropped.map((row) => row.name) } }
