@@ -1,9 +1,9 @@
-import { claimRevisionIfApart, dropEndedClaims, runTimes } from './settle-parts.ts'
+import { claimRevisionIfApart, dropEndedClaims, runTimes, type PlainList } from './settle-parts.ts'
 import { statement } from './statement.ts'
 
 /** Ends successful runs as one group; answers the ids whose claim was lost. */
 export const finishJobs = statement<
-  [ids: readonly string[], leases: readonly string[], worker: number, endedClaims: readonly string[]],
+  [ids: PlainList, leases: PlainList, worker: number, endedClaims: readonly string[]],
   { id: string }
 >(
   'finish_jobs',

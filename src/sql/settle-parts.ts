@@ -12,3 +12,9 @@ export const claimRevisionIfApart = `case when claim_revision <> revision - 1 th
 export const dropEndedClaims = (ids: string, claims: string): string =>
   `ended as (
   delete from mdm.aa_claim where id = any (${claims}::bigint[]) and (select count(*) from moved) = cardinality(${ids}::uuid[]))`
+
+/** Uuids or numbers: a list, or the text that `plainList` makes of it. */
+export type PlainList = readonly string[] | string
+
+/** The list as PostgreSQL writes an array. No element needs quotes: pg looks for them in each character, half a microsecond an element. */
+export const plainList = (elements: readonly string[]): string => `{${elements.join(',')}}`

@@ -24,18 +24,20 @@ export interface Caps {
 
 /** Pauses, closed tenants, weights and token buckets of this process. */
 export interface ClaimRules {
-  update(rules: ClaimRulesRow, livingInstances: number): void
+  update(rules: ClaimRulesRow, livingInstances: number, dueKinds: readonly string[]): void
   shape(kinds: readonly string[], now: number): ClaimShape
   weightOf(tenantId: string): number
   /** Weights other than 1, as the claim takes them. */
   readonly weights: () => string
+  /** Whether any job of the kind needs a token: asked for each job that starts. */
+  limits(kind: string): boolean
   /** Takes the job's tokens, all or none; else says in how many milliseconds one will be there for it, counting those that wait already. */
   take(kind: string, tenantId: string, queuedBefore: number, now: number): { readonly taken: true } | { readonly taken: false; readonly retryAfterMs: number }
   /** Whether the end of such a job makes room under a cap. */
   underCap(kind: string, tenantId: string): boolean
   readonly hasCaps: () => boolean
-  /** Names that the database knows as kinds. */
-  knownKinds(): ReadonlySet<string>
+  /** Kinds of which jobs were due at the last look. */
+  dueKinds(): ReadonlySet<string>
 }
 
 interface ClaimRulesDeps {
@@ -49,11 +51,12 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
   let weights = new Map<string, number>()
   let weightsText = '{}'
   let ownLimits = new Map<string, RateLimit>()
+  let limitedByTenant: ReadonlySet<string> = new Set()
   let pauses: { kind: string | null; tenantId: string | null; endsAt: number | null }[] = []
   let caps: Caps = { kinds: {}, tenants: {}, pairs: {} }
   let capped = false
   let share = 1
-  let known: ReadonlySet<string> = new Set()
+  let due: ReadonlySet<string> = new Set()
   /** Pairs whose bucket is in use: the only ones that a claim has to mind. */
   const inUse = new Map<string, { kind: string; tenantId: string }>()
 
@@ -74,7 +77,7 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
   }
 
   return {
-    update(rules, livingInstances) {
+    update(rules, livingInstances, dueKinds) {
       share = Math.max(livingInstances, 1)
       closed = rules.tenants.filter((tenant) => tenant.closed).map((tenant) => tenant.id)
       weights = new Map(rules.tenants.flatMap((tenant) => (validWeight(tenant.weight) ? [[tenant.id, tenant.weight] as const] : [])))
@@ -84,11 +87,12 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
           Object.entries(tenant.limits ?? {}).flatMap(([kind, limit]) => (validLimit(limit) ? [[pairKey(kind, tenant.id), limit] as const] : [])),
         ),
       )
+      limitedByTenant = new Set([...ownLimits.keys()].map((key) => key.slice(0, key.indexOf(' '))))
       const now = performance.now()
       pauses = rules.pauses.map((pause) => ({ ...pause, endsAt: pause.untilMs === null ? null : now + pause.untilMs }))
       caps = capsOf(rules)
       capped = Object.values(caps).some((part) => Object.keys(part).length > 0)
-      known = new Set(rules.kinds.map((kind) => kind.name))
+      due = new Set(dueKinds)
     },
 
     shape(served, now) {
@@ -136,6 +140,11 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
       }
     },
 
+    limits(kind) {
+      const { rateLimit, provider } = kinds.get(kind)?.defaults ?? { rateLimit: null, provider: null }
+      return rateLimit !== null || (provider !== null && provider in providers) || limitedByTenant.has(kind)
+    },
+
     take(kind, tenantId, queuedBefore, now) {
       const limits = limitsOf(kind, tenantId)
       if (limits.length === 0) return { taken: true }
@@ -151,7 +160,7 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
     underCap: (kind, tenantId) =>
       Object.hasOwn(caps.kinds, kind) || Object.hasOwn(caps.tenants, tenantId) || Object.hasOwn(caps.pairs, pairKey(kind, tenantId)),
     hasCaps: () => capped,
-    knownKinds: () => known,
+    dueKinds: () => due,
   }
 }
 

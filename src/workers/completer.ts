@@ -9,6 +9,7 @@ import { failJobs } from '../sql/fail-jobs.ts'
 import { finishJobsWithResults } from '../sql/finish-jobs-with-results.ts'
 import { finishJobs } from '../sql/finish-jobs.ts'
 import { releaseJobs } from '../sql/release-jobs.ts'
+import { plainList } from '../sql/settle-parts.ts'
 import type { Queryable } from '../sql/statement.ts'
 import type { Claim, Run } from './run.ts'
 
@@ -138,8 +139,8 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
     if (first.move === 'finish') {
       const ends = group as readonly Extract<End, { move: 'finish' }>[]
       const lost = ends.some((end) => end.resultText !== null)
-        ? await finishJobsWithResults(db, ids, leases, worker.id, ended, ends.map((end) => end.resultText) as string[])
-        : await finishJobs(db, ids, leases, worker.id, ended)
+        ? await finishJobsWithResults(db, plainList(ids), plainList(leases), worker.id, ended, ends.map((end) => end.resultText) as string[])
+        : await finishJobs(db, plainList(ids), plainList(leases), worker.id, ended)
       const lostIds = new Set(lost.map((row) => row.id))
       return ids.map((id) => (lostIds.has(id) ? { lost: true } : { lost: false, outcome: 'success', retryAt: null }))
     }

@@ -5,6 +5,7 @@ import type { Wakeup } from '../events/wakeup.ts'
 import type { Event, Events } from '../jobs/event.ts'
 import { kindsWithOwnSlot, type JobKind } from '../jobs/kinds.ts'
 import { countLivingInstances } from '../sql/count-living-instances.ts'
+import { findDueKinds } from '../sql/find-due-kinds.ts'
 import { readClaimRules } from '../sql/read-claim-rules.ts'
 import { registerWorker } from '../sql/register-worker.ts'
 import { createClaimRules, type ClaimRules } from './claim-rules.ts'
@@ -73,8 +74,17 @@ export function createEngine(deps: EngineDeps): Engine {
 
   const readRules = async (): Promise<void> => {
     try {
-      const [[row], [living]] = await Promise.all([readClaimRules(pools.commit), countLivingInstances(pools.commit, times.deadAfterMs)])
-      rules.update(row!.rules, living!.count)
+      const [[row], [living], due] = await Promise.all([
+        readClaimRules(pools.commit),
+        countLivingInstances(pools.commit, times.deadAfterMs),
+        // On the session that never scans the table.
+        findDueKinds(pools.claim),
+      ])
+      rules.update(
+        row!.rules,
+        living!.count,
+        due.map(({ kind }) => kind),
+      )
       for (const worker of workers) worker.control()
     } catch (error) {
       events.emit({ type: 'loop:failed', loop: 'rules', error: error as Error })

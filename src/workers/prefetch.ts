@@ -8,37 +8,54 @@ const startsWithinMs = 20
 const largest = 1_000
 /** A kind that has not run for this long no longer counts. */
 const forgetAfterMs = 5_000
+/** Of what was seen so long ago half is left: a slow kind is known by the first runs that show it. */
+const halfLifeMs = 50
+
+interface Seen {
+  runs: number
+  ms: number
+  at: number
+}
 
 /**
  * Handlers that take longer never see a buffer: the slowest kind of late decides. A restart then leaves little hanging, and a job that came
  * later with a better priority waits for 20 ms at most.
  */
 export function createPrefetch(slots: number): Prefetch {
-  const kinds = new Map<string, { mean: number; at: number }>()
+  const kinds = new Map<string, Seen>()
   let size = 0
   let countedAt = -Infinity
+
+  const count = (now: number): number => {
+    const kept = 0.5 ** Math.min((now - countedAt) / halfLifeMs, 10)
+    let slowest = 0
+    for (const [kind, seen] of kinds) {
+      if (now - seen.at > forgetAfterMs) kinds.delete(kind)
+      else slowest = Math.max(slowest, seen.ms / seen.runs)
+      seen.runs *= kept
+      seen.ms *= kept
+    }
+    if (kinds.size === 0 || slowest > startsWithinMs) return 0
+    return Math.min(Math.floor((slots * startsWithinMs) / Math.max(slowest, 0.005)), largest)
+  }
 
   return {
     ran(kind, ms) {
       const now = performance.now()
       const seen = kinds.get(kind)
-      if (seen === undefined) kinds.set(kind, { mean: ms, at: now })
+      if (seen === undefined) kinds.set(kind, { runs: 1, ms, at: now })
       else {
-        // A slow run counts at once, fast ones by and by.
-        seen.mean = ms > seen.mean ? (seen.mean + ms) / 2 : seen.mean * 0.9 + ms * 0.1
+        // A pause of the garbage collector or of the machine hits one run in hundreds; a handler that has become slow is known after six.
+        seen.ms += Math.min(ms, 2 * (seen.ms / seen.runs) + 0.5)
+        seen.runs += 1
         seen.at = now
       }
     },
     size() {
       const now = performance.now()
       if (now - countedAt < 5) return size
+      size = count(now)
       countedAt = now
-      let slowest = 0
-      for (const [kind, { mean, at }] of kinds) {
-        if (now - at > forgetAfterMs) kinds.delete(kind)
-        else slowest = Math.max(slowest, mean)
-      }
-      size = kinds.size === 0 || slowest > startsWithinMs ? 0 : Math.min(Math.floor((slots * startsWithinMs) / Math.max(slowest, 0.005)), largest)
       return size
     },
   }

@@ -123,6 +123,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     const now = performance.now()
     const turnedAway = new Map<string, number>()
     return runs.filter((run) => {
+      if (!rules.limits(run.kind)) return true
       const key = `${run.kind} ${run.tenantId}`
       const before = turnedAway.get(key) ?? 0
       const token = rules.take(run.kind, run.tenantId, before, now)

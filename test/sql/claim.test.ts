@@ -204,6 +204,7 @@ describe.each([
         kinds: kinds.map((kind) => ({ name: kind, maxConcurrency: null })),
       },
       1,
+      kinds,
     )
     const dispatcher = createDispatcher({
       spec: {
