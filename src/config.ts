@@ -8,9 +8,6 @@ const day = 24 * 60 * 60 * 1000
 /** Everything that is set from outside, checked; what each field means stands beside its setting in settings.ts. */
 export type Config = DeepReadonly<ReturnType<typeof assemble>>
 
-/** A pool of slots that claims together: which kinds and tenants it serves (null: all), and in which order. */
-export type PoolConfig = Config['pools'][number]
-
 /** What an operator changes about a kind; a field that is missing keeps the kind's own value. */
 export type KindOverride = Config['kindOverrides'][string]
 

@@ -33,7 +33,9 @@ export function createRightsWatch({
     for (const hear of listeners) hear(closed)
   }
 
-  wakeup.on('rights', () => (looking = looking.then(look)))
+  wakeup.on('rights', () => {
+    looking = looking.then(look)
+  })
 
   return {
     on(hear) {

@@ -57,7 +57,7 @@ WorkerRef.implement({
     kinds: t.field({
       type: [JobKindRef],
       description: 'Kinds it takes. Empty: all.',
-      resolve: ({ kinds }, _, context) => Promise.all((kinds ?? []).map((name) => kindView(name, context))),
+      resolve: ({ kinds }, _, context) => Promise.all((kinds ?? []).map(async (name) => kindView(name, context))),
     }),
     tenants: t.field({
       type: [TenantRef],

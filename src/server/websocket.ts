@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { handleProtocols, type Server } from 'graphql-ws'
-import { WebSocketServer, type WebSocket } from 'ws'
+import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import type { Authenticate } from './auth.ts'
 import type { MaskError } from './mask-errors.ts'
 import type { Origin } from './origins.ts'
@@ -122,7 +122,7 @@ function speak(protocol: Server<SocketExtra>, extra: SocketExtra): (code: number
       close: (code, reason) => socket.close(code, reason),
       onMessage(hear) {
         socket.on('message', (data) => {
-          hear(String(data)).catch(() => socket.close(closeCodes.broken, 'The message could not be worked on.'))
+          hear(textOf(data)).catch(() => socket.close(closeCodes.broken, 'The message could not be worked on.'))
         })
       },
       /** `ping {authorization}` brings a new token of the same principal; the answer says how long it lasts. */
@@ -171,4 +171,9 @@ function refuseUpgrade(request: IncomingMessage, socket: Duplex, status: string,
     `x-request-id: ${requestId}`,
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+/** A frame as text; ws hands large ones over in pieces. */
+function textOf(data: RawData): string {
+  return (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as ArrayBuffer)).toString()
 }

@@ -191,8 +191,10 @@ function statusOf({ errors = [] }: Outcome): number {
 }
 
 function headersOf({ errors }: Outcome): Readonly<Record<string, string>> {
-  const retryAfter = errors?.find(({ extensions }) => extensions['retryAfter'] !== undefined)?.extensions['retryAfter']
-  return retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+  const retryAfter = errors?.find(({ extensions }) => typeof extensions['retryAfter'] === 'number')?.extensions[
+    'retryAfter'
+  ]
+  return typeof retryAfter === 'number' ? { 'retry-after': retryAfter.toString() } : {}
 }
 
 /** Yoga reads status and headers from here, and leaves this out of what it sends. */

@@ -345,7 +345,7 @@ export async function rawSocket(
 ): Promise<RawSocket> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, protocol, origin === undefined ? {} : { origin })
   const messages: Record<string, unknown>[] = []
-  socket.on('message', (data) => void messages.push(JSON.parse(String(data)) as Record<string, unknown>))
+  socket.on('message', (data) => void messages.push(JSON.parse((data as Buffer).toString()) as Record<string, unknown>))
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
     socket.once('close', (code, reason) => resolve({ code, reason: String(reason) })),
   )

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 export type SmtpStage = 'greeting' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'dot'
 
 /** A reply without its line end; `drop` closes the connection instead, `hang` says nothing. Undefined: all is well. */
-export type SmtpAnswer = string | 'drop' | 'hang' | undefined
+export type SmtpAnswer = 'drop' | 'hang' | (string & {}) | undefined
 
 /** A mail as it came over the wire, whatever was answered to it. */
 export interface HandedMail {
