@@ -47,14 +47,23 @@ async function install(): Promise<void> {
 }
 
 async function startAsReadmeSays(env: Record<string, string>): Promise<Service> {
-  const child = spawn('npm', ['start'], { cwd: home, env: { ...process.env, PORT: '0', ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn('npm', ['start'], {
+    cwd: home,
+    env: { ...process.env, PORT: '0', ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   children.add(child)
   let text = ''
   child.stdout!.on('data', (chunk: Buffer) => (text += chunk.toString()))
   child.stderr!.on('data', (chunk: Buffer) => (text += chunk.toString()))
   const service = { child, output: () => text }
   const startedAt = performance.now()
-  await until(() => /is ready\./.test(text), () => `the service is not ready:\n${text}`, 15_000)
+  await until(
+    () => /is ready\./.test(text),
+    () => `the service is not ready:\n${text}`,
+    15_000,
+  )
   console.log(`ok: ready after ${Math.round(performance.now() - startedAt)} ms`)
   return service
 }
@@ -62,9 +71,13 @@ async function startAsReadmeSays(env: Record<string, string>): Promise<Service> 
 async function sendAndWatch(service: Service): Promise<void> {
   const [send, watch] = curlLines(service)
   const sent = JSON.parse(shell(send!)) as { data: { enqueueJob: { outcome: string; job: { id: string } } } }
-  if (sent.data.enqueueJob.outcome !== 'CREATED') throw new Error(`The printed curl line answered ${JSON.stringify(sent)}.`)
+  if (sent.data.enqueueJob.outcome !== 'CREATED')
+    throw new Error(`The printed curl line answered ${JSON.stringify(sent)}.`)
   const mailbox = /curl (\S+\/dev\/mailbox)/.exec(service.output())![1]!
-  await until(() => shell(`curl -s ${mailbox}`).includes('ada@example.org'), () => 'the mail is not in the mailbox')
+  await until(
+    () => shell(`curl -s ${mailbox}`).includes('ada@example.org'),
+    () => 'the mail is not in the mailbox',
+  )
   const stream = shell(watch!)
   for (const status of ['PENDING', 'RUNNING', 'DONE'])
     if (!stream.includes(`"${status}"`)) throw new Error(`The printed watch line did not show ${status}:\n${stream}`)
@@ -72,12 +85,16 @@ async function sendAndWatch(service: Service): Promise<void> {
 
 async function runOwnKind(service: Service): Promise<void> {
   const [send] = curlLines(service)
-  const query = 'mutation { enqueueJob(input: { job: { custom: { kind: "count_words", payload: { text: "all clear ahead" } } } }) { outcome job { id } errors { message } } }'
+  const query =
+    'mutation { enqueueJob(input: { job: { custom: { kind: "count_words", payload: { text: "all clear ahead" } } } }) { outcome job { id } errors { message } } }'
   const sent = shell(send!.replace(/-d '.*'/, `-d '${JSON.stringify({ query })}'`))
   const id = /job_[0-9a-f-]{36}/.exec(sent)?.[0]
   if (id === undefined) throw new Error(`The own kind was not enqueued: ${sent}`)
   const look = send!.replace(/-d '.*'/, `-d '${JSON.stringify({ query: `{ job(id: "${id}") { status result } }` })}'`)
-  await until(() => shell(look).includes('"DONE"'), () => `the own kind did not run: ${shell(look)}`)
+  await until(
+    () => shell(look).includes('"DONE"'),
+    () => `the own kind did not run: ${shell(look)}`,
+  )
   if (!shell(look).includes('"words":3')) throw new Error(`The own kind has another result: ${shell(look)}`)
 }
 
@@ -89,7 +106,11 @@ async function stop({ child, output }: Service): Promise<void> {
 }
 
 function curlLines(service: Service): string[] {
-  return service.output().split('\n').filter((line) => line.startsWith('curl ') || line.startsWith('JOB=')).map((line) => line.replace(/^curl /, 'curl -s '))
+  return service
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('curl ') || line.startsWith('JOB='))
+    .map((line) => line.replace(/^curl /, 'curl -s '))
 }
 
 function shell(command: string): string {
@@ -111,5 +132,6 @@ function tryKill(group: number): void {
 }
 
 async function until(condition: () => boolean, what: () => string, withinMs = 10_000): Promise<void> {
-  for (const end = performance.now() + withinMs; !condition(); await wait(50)) if (performance.now() > end) throw new Error(`Within ${withinMs} ms: ${what()}`)
+  for (const end = performance.now() + withinMs; !condition(); await wait(50))
+    if (performance.now() > end) throw new Error(`Within ${withinMs} ms: ${what()}`)
 }

@@ -58,7 +58,12 @@ export async function assertSupported(client: Pick<Client, 'query'>): Promise<vo
 function clientFor(url: string): Client | null {
   try {
     new URL(url)
-    return new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_WITHIN_MS, query_timeout: CONNECT_WITHIN_MS, options: '-c timezone=UTC' })
+    return new Client({
+      connectionString: url,
+      connectionTimeoutMillis: CONNECT_WITHIN_MS,
+      query_timeout: CONNECT_WITHIN_MS,
+      options: '-c timezone=UTC',
+    })
   } catch {
     return null
   }

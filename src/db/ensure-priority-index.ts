@@ -20,12 +20,14 @@ export async function ensurePriorityIndex(url: string, which: keyof typeof index
   await client.connect()
   try {
     // Never blocked in the lock: a waiting session would stop the other's concurrent build.
-    while (!(await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${lock}) as taken`)).rows[0]!.taken) await wait(lockPollMs)
+    while (!(await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${lock}) as taken`)).rows[0]!.taken)
+      await wait(lockPollMs)
     const { rows } = await client.query<{ valid: boolean }>(
       `select i.indisvalid as valid from pg_index i where i.indexrelid = to_regclass('mdm.${name}')`,
     )
     if (rows[0]?.valid === false) await client.query(`drop index concurrently mdm.${name}`)
-    if (rows[0]?.valid !== true) await client.query(`create index concurrently ${name} on mdm.aa_job ${columns} where lane = 0`)
+    if (rows[0]?.valid !== true)
+      await client.query(`create index concurrently ${name} on mdm.aa_job ${columns} where lane = 0`)
   } finally {
     await client.end()
   }

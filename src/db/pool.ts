@@ -41,7 +41,13 @@ const hotAnswersWithinMs = 30_000
 /** Opens the pools of a process; connections are made when they are first needed. */
 export function createPools(url: string, options: PoolOptions = {}): Pools {
   const direct = options.directUrl ?? url
-  const open = (name: string, connectionString: string, max: number, sessionOptions: string, answerWithinMs = 0): pg.Pool => {
+  const open = (
+    name: string,
+    connectionString: string,
+    max: number,
+    sessionOptions: string,
+    answerWithinMs = 0,
+  ): pg.Pool => {
     const pool = new pg.Pool({
       connectionString,
       max,

@@ -10,7 +10,8 @@ const conflicts = new Set(['40001', '40P01', '55P03'])
 const unavailable = /^(?:08|57P|53|25006|57014)/
 const socketErrors = /^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)/
 // pg has no code for these.
-const cutOff = /^(?:Connection terminated|Query read timeout|Client has encountered a connection error|Client was closed)/
+const cutOff =
+  /^(?:Connection terminated|Query read timeout|Client has encountered a connection error|Client was closed)/
 const notReached = /^(?:timeout e|Connection terminated due to connection timeout|Cannot use a pool after)/
 
 /** Sorts an error of the database's driver. */
@@ -18,7 +19,8 @@ export function databaseFault(error: unknown): DatabaseFault {
   if (!(error instanceof Error)) return 'other'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   // Several addresses of one host, all of them refused.
-  if (error instanceof AggregateError && error.errors.some((each) => databaseFault(each) === 'unavailable')) return 'unavailable'
+  if (error instanceof AggregateError && error.errors.some((each) => databaseFault(each) === 'unavailable'))
+    return 'unavailable'
   if (socketErrors.test(code) || cutOff.test(error.message) || notReached.test(error.message)) return 'unavailable'
   if (!sqlState.test(code)) return 'other'
   if (conflicts.has(code)) return 'conflict'

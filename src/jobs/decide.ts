@@ -15,21 +15,32 @@ const longestDelayMs = 366 * 24 * 60 * 60 * 1_000
 const shortestSnoozeMs = 100
 
 /** The rule for the end of a run. Time and chance are arguments: `random` is in [0, 1). `secrets` must not be told by the failure. */
-export function decide(job: { readonly attempts: number }, outcome: Outcome, backoff: BackoffPolicy, random: number, secrets: readonly string[] = []): Decision {
+export function decide(
+  job: { readonly attempts: number },
+  outcome: Outcome,
+  backoff: BackoffPolicy,
+  random: number,
+  secrets: readonly string[] = [],
+): Decision {
   if (outcome.type === 'resolved') return { move: 'finish' }
   const { thrown } = outcome
-  if (thrown instanceof Snooze) return { move: 'release', delayMs: Math.max(boundedMs(thrown.delayMs), shortestSnoozeMs), cause: 'snoozed' }
-  if (thrown instanceof JobAborted && thrown.reason === 'shutdown') return { move: 'release', delayMs: 0, cause: 'shutdown' }
+  if (thrown instanceof Snooze)
+    return { move: 'release', delayMs: Math.max(boundedMs(thrown.delayMs), shortestSnoozeMs), cause: 'snoozed' }
+  if (thrown instanceof JobAborted && thrown.reason === 'shutdown')
+    return { move: 'release', delayMs: 0, cause: 'shutdown' }
   const delayMs = backoffMs(job.attempts, backoff, random)
   const failure = describeFailure(causeOf(thrown), secrets)
   if (thrown instanceof NeverRetry) return { move: 'fail', permanent: true, delayMs: 0, failure }
-  if (thrown instanceof RetryLater) return { move: 'fail', permanent: false, delayMs: Math.max(boundedMs(thrown.delayMs), delayMs), failure }
+  if (thrown instanceof RetryLater)
+    return { move: 'fail', permanent: false, delayMs: Math.max(boundedMs(thrown.delayMs), delayMs), failure }
   return { move: 'fail', permanent: false, delayMs, failure }
 }
 
 /** What is shown is what went wrong, not the handler's way of saying what to do about it. */
 function causeOf(thrown: unknown): unknown {
-  return (thrown instanceof RetryLater || thrown instanceof NeverRetry) && thrown.cause !== undefined ? thrown.cause : thrown
+  return (thrown instanceof RetryLater || thrown instanceof NeverRetry) && thrown.cause !== undefined
+    ? thrown.cause
+    : thrown
 }
 
 /** NaN sorts above everything in PostgreSQL: a delay is a number of milliseconds or it is none. */

@@ -55,7 +55,7 @@ export class Snooze extends StellwerkError {
 /** Why a handler's AbortSignal fired. */
 export class JobAborted extends StellwerkError {
   readonly reason: 'timeout' | 'stop' | 'shutdown' | 'lease_lost'
-  constructor(reason: JobAborted["reason"], message: string) {
+  constructor(reason: JobAborted['reason'], message: string) {
     super('JOB_ABORTED', message)
     this.reason = reason
   }

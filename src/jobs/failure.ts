@@ -23,7 +23,8 @@ export function describeFailure(thrown: unknown, secrets: readonly string[] = []
   return {
     error: cutBytes(`${name}: ${message}`, errorBytes),
     name: cutBytes(name, 100),
-    detail: thrown instanceof Error ? cutBytes(redactSecrets(withoutSecrets(stacks(error), secrets)), detailBytes) : null,
+    detail:
+      thrown instanceof Error ? cutBytes(redactSecrets(withoutSecrets(stacks(error), secrets)), detailBytes) : null,
     fingerprint: fingerprint(`${name}: ${message}`),
   }
 }
@@ -39,7 +40,8 @@ function textOf(thrown: unknown): string {
 
 function stacks(error: Error): string {
   const parts: string[] = []
-  for (let each: unknown = error; each instanceof Error && parts.length < 5; each = each.cause) parts.push(each.stack ?? each.message)
+  for (let each: unknown = error; each instanceof Error && parts.length < 5; each = each.cause)
+    parts.push(each.stack ?? each.message)
   return parts.join('\ncaused by ')
 }
 

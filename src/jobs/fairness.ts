@@ -17,7 +17,12 @@ export const firstRotation: Rotation = { afterTenant: noTenant, cutTenant: noTen
  * The rotation after a claim that brought jobs of these tenants, in the order of their turns. A turn that the limit cut is carried on first
  * thing next time, so that weights hold over any sizes of claims.
  */
-export function rotate(before: Rotation, tenantsOfJobs: readonly string[], limit: number, weightOf: (tenantId: string) => number): Rotation {
+export function rotate(
+  before: Rotation,
+  tenantsOfJobs: readonly string[],
+  limit: number,
+  weightOf: (tenantId: string) => number,
+): Rotation {
   const last = tenantsOfJobs.at(-1)
   if (last === undefined) return { ...before, tenants: 0 }
   const tenants = new Set(tenantsOfJobs).size
@@ -25,7 +30,8 @@ export function rotate(before: Rotation, tenantsOfJobs: readonly string[], limit
   const trailing = tenantsOfJobs.length - 1 - tenantsOfJobs.findLastIndex((tenant) => tenant !== last)
   const carried = last === before.cutTenant && trailing === ofLast ? before.cutTaken : 0
   const taken = (carried + trailing) % weightOf(last)
-  if (taken === 0 || tenantsOfJobs.length < limit) return { afterTenant: last, cutTenant: noTenant, cutTaken: 0, tenants }
+  if (taken === 0 || tenantsOfJobs.length < limit)
+    return { afterTenant: last, cutTenant: noTenant, cutTaken: 0, tenants }
   return { afterTenant: idBefore(last), cutTenant: last, cutTaken: taken, tenants }
 }
 
@@ -45,9 +51,15 @@ export function roundsFor(limit: number, tenants: number): number {
  * The tenants that hold their share of the slots already: slots x weight / weights of those at work, at least one (SPEC section 4).
  * `atWork` names a tenant once for each slot it holds. Whether others have due jobs is seen by claiming: one such tenant is counted with.
  */
-export function tenantsOverShare(atWork: Iterable<string>, slots: number, weightOf: (tenantId: string) => number): string[] {
+export function tenantsOverShare(
+  atWork: Iterable<string>,
+  slots: number,
+  weightOf: (tenantId: string) => number,
+): string[] {
   const held = new Map<string, number>()
   for (const tenant of atWork) held.set(tenant, (held.get(tenant) ?? 0) + 1)
   const weights = [...held.keys()].reduce((sum, tenant) => sum + weightOf(tenant), 1)
-  return [...held].filter(([tenant, count]) => count >= Math.max(1, Math.floor((slots * weightOf(tenant)) / weights))).map(([tenant]) => tenant)
+  return [...held]
+    .filter(([tenant, count]) => count >= Math.max(1, Math.floor((slots * weightOf(tenant)) / weights)))
+    .map(([tenant]) => tenant)
 }

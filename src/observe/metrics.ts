@@ -242,10 +242,13 @@ function createJobGauges(registry: Registry, db: Queryable, events: Events): () 
 }
 
 /** Where a state is counted. Stopped and cancelled jobs have no gauge. */
-const gaugeOf = { due: 'pending', waiting: 'pending', running: 'running', dlq: 'dlq', failed: null } as const satisfies Record<
-  QueueState,
-  string | null
->
+const gaugeOf = {
+  due: 'pending',
+  waiting: 'pending',
+  running: 'running',
+  dlq: 'dlq',
+  failed: null,
+} as const satisfies Record<QueueState, string | null>
 
 type CountOfTenant = Extract<JobCount, { tenantId: string }>
 

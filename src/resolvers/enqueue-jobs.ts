@@ -62,7 +62,9 @@ async function enqueueEach(prepared: readonly PreparedOrder[], context: RequestC
   const answers = await context.deps.enqueuer.enqueueEach(prepared.flatMap((each) => (each.ok ? [each.order] : [])))
   const next = answers.values()
   return Promise.all(
-    prepared.map(async (each, i) => (each.ok ? enqueueResult(next.next().value!, context, at(i)) : failed(each.errors))),
+    prepared.map(async (each, i) =>
+      each.ok ? enqueueResult(next.next().value!, context, at(i)) : failed(each.errors),
+    ),
   )
 }
 

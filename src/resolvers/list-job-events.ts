@@ -24,7 +24,8 @@ export async function listJobEvents(
   const rows = await readJobJournal(context.deps.pools.api, job.id, tenantPredicate(caller), after, plan.size + 1)
   const events: JobEvent[] = []
   // The claim of a run that was asked to end stands on the row of each request, and on that of its end.
-  for (const event of rows.flatMap(jobEventsOf)) if (event.revision > (events.at(-1)?.revision ?? after)) events.push(event)
+  for (const event of rows.flatMap(jobEventsOf))
+    if (event.revision > (events.at(-1)?.revision ?? after)) events.push(event)
   // The claim of a job that runs has no row yet; with a full page it comes on a later one.
   const claimed = rows.length <= plan.size ? await presentClaim(job, context) : null
   if (claimed !== null && claimed.revision > after && events.every(({ revision }) => revision < claimed.revision))

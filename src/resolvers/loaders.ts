@@ -67,7 +67,11 @@ export function createLoaders(db: Queryable, caller: Caller | null, deadAfterMs:
       keyOf: (instance) => instance.id,
       remember: true,
     }),
-    jobsInHand: createBatchLoader({ read: (ids) => countJobsInHand(db, ids), keyOf: ({ workerId }) => String(workerId), remember: true }),
+    jobsInHand: createBatchLoader({
+      read: (ids) => countJobsInHand(db, ids),
+      keyOf: ({ workerId }) => String(workerId),
+      remember: true,
+    }),
     rateLimitHits: createBatchLoader({
       read: (pairs) => countRateLimitHits(db, ...columnsOf(pairs)),
       keyOf: ({ kind, tenantId }) => `${kind} ${tenantId}`,

@@ -1,6 +1,9 @@
 import { statement } from './statement.ts'
 
-export const deleteDoneJobs = statement<[defaultRetentionMs: number, afterId: string, limit: number], { deleted: number; lastId: string | null }>(
+export const deleteDoneJobs = statement<
+  [defaultRetentionMs: number, afterId: string, limit: number],
+  { deleted: number; lastId: string | null }
+>(
   'delete_done_jobs',
   `-- done -> (deleted) when the kind's retention is over, in small batches along the primary key, which is in order of time
 with old as materialized (

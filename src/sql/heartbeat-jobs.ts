@@ -1,6 +1,9 @@
 import { statement } from './statement.ts'
 
-export const heartbeatJobs = statement<[ids: readonly string[], leases: readonly string[]], { id: string; stopRequested: boolean }>(
+export const heartbeatJobs = statement<
+  [ids: readonly string[], leases: readonly string[]],
+  { id: string; stopRequested: boolean }
+>(
   'heartbeat_jobs',
   `-- running stays running: says that these runs are alive; answers those still held, and whether they were asked to stop
 update mdm.aa_job j set heartbeat_at = now()

@@ -1,7 +1,15 @@
 import { statement } from './statement.ts'
 
 export const registerWorker = statement<
-  [instanceId: string, name: string, pool: string, slots: number, kinds: readonly string[] | null, tenants: readonly string[] | null, dispatch: string],
+  [
+    instanceId: string,
+    name: string,
+    pool: string,
+    slots: number,
+    kinds: readonly string[] | null,
+    tenants: readonly string[] | null,
+    dispatch: string,
+  ],
   { id: number }
 >(
   'register_worker',

@@ -68,7 +68,8 @@ export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pollM
       await claimAll()
     } catch (error) {
       exhausted = true
-      if (databaseFault(error) !== 'conflict') events.emit({ type: 'loop:failed', loop: 'claim', error: error as Error })
+      if (databaseFault(error) !== 'conflict')
+        events.emit({ type: 'loop:failed', loop: 'claim', error: error as Error })
       sleep(retryAfterMs[Math.min(failures, retryAfterMs.length - 1)]! * (0.5 + Math.random()))
       failures += 1
     } finally {

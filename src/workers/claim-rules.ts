@@ -32,7 +32,12 @@ export interface ClaimRules {
   /** Whether any job of the kind needs a token: asked for each job that starts. */
   limits(kind: string): boolean
   /** Takes the job's tokens, all or none; else says in how many milliseconds one will be there for it, counting those that wait already. */
-  take(kind: string, tenantId: string, queuedBefore: number, now: number): { readonly taken: true } | { readonly taken: false; readonly retryAfterMs: number }
+  take(
+    kind: string,
+    tenantId: string,
+    queuedBefore: number,
+    now: number,
+  ): { readonly taken: true } | { readonly taken: false; readonly retryAfterMs: number }
   /** Whether the end of such a job makes room under a cap. */
   underCap(kind: string, tenantId: string): boolean
   readonly hasCaps: () => boolean
@@ -80,11 +85,15 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
     update(rules, livingInstances, dueKinds) {
       share = Math.max(livingInstances, 1)
       closed = rules.tenants.filter((tenant) => tenant.closed).map((tenant) => tenant.id)
-      weights = new Map(rules.tenants.flatMap((tenant) => (validWeight(tenant.weight) ? [[tenant.id, tenant.weight] as const] : [])))
+      weights = new Map(
+        rules.tenants.flatMap((tenant) => (validWeight(tenant.weight) ? [[tenant.id, tenant.weight] as const] : [])),
+      )
       weightsText = JSON.stringify(Object.fromEntries(weights))
       ownLimits = new Map(
         rules.tenants.flatMap((tenant) =>
-          Object.entries(tenant.limits ?? {}).flatMap(([kind, limit]) => (validLimit(limit) ? [[pairKey(kind, tenant.id), limit] as const] : [])),
+          Object.entries(tenant.limits ?? {}).flatMap(([kind, limit]) =>
+            validLimit(limit) ? [[pairKey(kind, tenant.id), limit] as const] : [],
+          ),
         ),
       )
       limitedByTenant = new Set([...ownLimits.keys()].map((key) => key.slice(0, key.indexOf(' '))))
@@ -149,7 +158,9 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
       const limits = limitsOf(kind, tenantId)
       if (limits.length === 0) return { taken: true }
       inUse.set(pairKey(kind, tenantId), { kind, tenantId })
-      const retryAfterMs = Math.max(...limits.map((each) => buckets.waitMs(each.key, each.limit, now) + (queuedBefore * 1_000) / each.limit.rps))
+      const retryAfterMs = Math.max(
+        ...limits.map((each) => buckets.waitMs(each.key, each.limit, now) + (queuedBefore * 1_000) / each.limit.rps),
+      )
       if (limits.some((each) => buckets.waitMs(each.key, each.limit, now) > 0)) return { taken: false, retryAfterMs }
       for (const each of limits) buckets.take(each.key, each.limit, now)
       return { taken: true }
@@ -158,7 +169,9 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
     weightOf: (tenantId) => weights.get(tenantId) ?? 1,
     weights: () => weightsText,
     underCap: (kind, tenantId) =>
-      Object.hasOwn(caps.kinds, kind) || Object.hasOwn(caps.tenants, tenantId) || Object.hasOwn(caps.pairs, pairKey(kind, tenantId)),
+      Object.hasOwn(caps.kinds, kind) ||
+      Object.hasOwn(caps.tenants, tenantId) ||
+      Object.hasOwn(caps.pairs, pairKey(kind, tenantId)),
     hasCaps: () => capped,
     dueKinds: () => due,
   }
@@ -166,8 +179,12 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
 
 /** Those that were set, and the kinds' own. */
 function capsOf({ caps, kinds }: ClaimRulesRow): Caps {
-  const all = [...caps, ...kinds.flatMap(({ name, maxConcurrency }) => (maxConcurrency === null ? [] : [{ kind: name, tenantId: null }]))]
-  const marked = (names: readonly (string | null)[]): Record<string, 1> => Object.fromEntries(names.flatMap((name) => (name === null ? [] : [[name, 1]])))
+  const all = [
+    ...caps,
+    ...kinds.flatMap(({ name, maxConcurrency }) => (maxConcurrency === null ? [] : [{ kind: name, tenantId: null }])),
+  ]
+  const marked = (names: readonly (string | null)[]): Record<string, 1> =>
+    Object.fromEntries(names.flatMap((name) => (name === null ? [] : [[name, 1]])))
   return {
     kinds: marked(all.map(({ kind, tenantId }) => (tenantId === null ? kind : null))),
     tenants: marked(all.map(({ kind, tenantId }) => (kind === null ? tenantId : null))),
@@ -176,7 +193,11 @@ function capsOf({ caps, kinds }: ClaimRulesRow): Caps {
 }
 
 function concerns({ kinds, tenants, pairs }: Caps, served: readonly string[]): boolean {
-  return served.some((kind) => Object.hasOwn(kinds, kind)) || Object.keys(tenants).length > 0 || Object.keys(pairs).length > 0
+  return (
+    served.some((kind) => Object.hasOwn(kinds, kind)) ||
+    Object.keys(tenants).length > 0 ||
+    Object.keys(pairs).length > 0
+  )
 }
 
 function validWeight(weight: unknown): weight is number {
@@ -184,10 +205,19 @@ function validWeight(weight: unknown): weight is number {
 }
 
 function validLimit(limit: { rps: unknown; burst: unknown }): limit is RateLimit {
-  return typeof limit?.rps === 'number' && limit.rps > 0 && limit.rps <= 10_000 && typeof limit.burst === 'number' && limit.burst >= 1
+  return (
+    typeof limit?.rps === 'number' &&
+    limit.rps > 0 &&
+    limit.rps <= 10_000 &&
+    typeof limit.burst === 'number' &&
+    limit.burst >= 1
+  )
 }
 
 /** Whether a claim of this shape would not bring the run's job. */
-export function leavesOut({ kinds, excludedTenants, excludedPairs }: ClaimShape, run: { readonly kind: string; readonly tenantId: string }): boolean {
+export function leavesOut(
+  { kinds, excludedTenants, excludedPairs }: ClaimShape,
+  run: { readonly kind: string; readonly tenantId: string },
+): boolean {
   return !kinds.includes(run.kind) || run.tenantId in excludedTenants || `${run.kind} ${run.tenantId}` in excludedPairs
 }

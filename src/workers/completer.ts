@@ -33,7 +33,9 @@ export type End =
     }
 
 /** What the database made of an end. */
-export type Settled = { readonly lost: true } | { readonly lost: false; readonly outcome: EndOutcome; readonly retryAt: Date | null }
+export type Settled =
+  | { readonly lost: true }
+  | { readonly lost: false; readonly outcome: EndOutcome; readonly retryAt: Date | null }
 
 export interface Completer {
   /** Settles with whatever else ends meanwhile: one statement and one commit for all that gather while a flush is under way. */
@@ -111,11 +113,22 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
   const settleRefused = async (end: End, error: Error): Promise<void> => {
     events.emit({ type: 'loop:failed', loop: 'settle', error })
     for (const text of [redactSecrets(error.message).slice(0, 500), 'The failure could not be recorded.']) {
-      const decision = { move: 'fail', permanent: false, delayMs: 0, failure: { error: text, name: 'Error', detail: null, fingerprint: 'unrecorded' } } as const
+      const decision = {
+        move: 'fail',
+        permanent: false,
+        delayMs: 0,
+        failure: { error: text, name: 'Error', detail: null, fingerprint: 'unrecorded' },
+      } as const
       const shorter: End =
         end.move === 'release'
           ? end
-          : { run: end.run, move: 'fail', durationMs: end.durationMs, decision: end.move === 'fail' ? { ...end.decision, failure: decision.failure } : decision, logText: null }
+          : {
+              run: end.run,
+              move: 'fail',
+              durationMs: end.durationMs,
+              decision: end.move === 'fail' ? { ...end.decision, failure: decision.failure } : decision,
+              logText: null,
+            }
       try {
         report([end], await settleEnds(pool, [shorter]), false)
         return
@@ -134,25 +147,59 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
     return settled
   }
 
-  const settleMove = async (db: Queryable, group: readonly End[], ids: string[], leases: string[], ended: string[]): Promise<Settled[]> => {
+  const settleMove = async (
+    db: Queryable,
+    group: readonly End[],
+    ids: string[],
+    leases: string[],
+    ended: string[],
+  ): Promise<Settled[]> => {
     const first = group[0]!
     if (first.move === 'finish') {
       const ends = group as readonly Extract<End, { move: 'finish' }>[]
       const lost = ends.some((end) => end.resultText !== null)
-        ? await finishJobsWithResults(db, plainList(ids), plainList(leases), worker.id, ended, ends.map((end) => end.resultText) as string[])
+        ? await finishJobsWithResults(
+            db,
+            plainList(ids),
+            plainList(leases),
+            worker.id,
+            ended,
+            ends.map((end) => end.resultText) as string[],
+          )
         : await finishJobs(db, plainList(ids), plainList(leases), worker.id, ended)
       const lostIds = new Set(lost.map((row) => row.id))
       return ids.map((id) => (lostIds.has(id) ? { lost: true } : { lost: false, outcome: 'success', retryAt: null }))
     }
     const rows =
       first.move === 'fail'
-        ? await failJobs(db, ids, leases, worker.id, ended, ...failColumns(group as readonly Extract<End, { move: 'fail' }>[]))
-        : await releaseJobs(db, ids, leases, worker.id, ended, ...releaseColumns(group as readonly Extract<End, { move: 'release' }>[]))
+        ? await failJobs(
+            db,
+            ids,
+            leases,
+            worker.id,
+            ended,
+            ...failColumns(group as readonly Extract<End, { move: 'fail' }>[]),
+          )
+        : await releaseJobs(
+            db,
+            ids,
+            leases,
+            worker.id,
+            ended,
+            ...releaseColumns(group as readonly Extract<End, { move: 'release' }>[]),
+          )
     const byId = new Map(rows.map((row) => [row.id, row]))
     return ids.map((id) => {
       const row = byId.get(id)
       if (row === undefined) return { lost: true }
-      const outcome = row.status === 'failed' ? 'stopped' : row.status === 'dlq' ? 'dlq' : first.move === 'fail' ? 'retry' : 'released'
+      const outcome =
+        row.status === 'failed'
+          ? 'stopped'
+          : row.status === 'dlq'
+            ? 'dlq'
+            : first.move === 'fail'
+              ? 'retry'
+              : 'released'
       return { lost: false, outcome, retryAt: row.status === 'pending' ? row.availableAt : null }
     })
   }
@@ -212,7 +259,11 @@ function failColumns(ends: readonly Extract<End, { move: 'fail' }>[]) {
 }
 
 function releaseColumns(ends: readonly Extract<End, { move: 'release' }>[]) {
-  return [ends.map((end) => end.delayMs), ends.map((end) => end.unstarted), ends.map((end) => end.cause as string)] as const
+  return [
+    ends.map((end) => end.delayMs),
+    ends.map((end) => end.unstarted),
+    ends.map((end) => end.cause as string),
+  ] as const
 }
 
 function factsOf(end: End, outcome: EndOutcome, retryAt: Date | null): EndFacts {

@@ -23,7 +23,11 @@ interface EndingDeps {
 }
 
 /** Settles a run once; whatever comes later is too late. Pending only where the slot has to wait for a transaction. */
-export type Ending = (execution: Execution, outcome: Outcome, result: HandlerResult | undefined) => Promise<void> | undefined
+export type Ending = (
+  execution: Execution,
+  outcome: Outcome,
+  result: HandlerResult | undefined,
+) => Promise<void> | undefined
 
 const logBytes = 8 * 1024
 const resultBytes = 64 * 1024
@@ -34,9 +38,22 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
   const fail = (execution: Execution, thrown: unknown, durationMs: number): Promise<void> | undefined => {
     const { run, runnable } = execution
     run.state = 'ended'
-    const decision = decide(run, { type: 'threw', thrown }, runnable.kind.defaults.backoff, random(), secretsOf(execution))
+    const decision = decide(
+      run,
+      { type: 'threw', thrown },
+      runnable.kind.defaults.backoff,
+      random(),
+      secretsOf(execution),
+    )
     if (decision.move === 'release') {
-      completer.settle({ run, move: 'release', durationMs, delayMs: decision.delayMs, cause: decision.cause, unstarted: false })
+      completer.settle({
+        run,
+        move: 'release',
+        durationMs,
+        delayMs: decision.delayMs,
+        cause: decision.cause,
+        unstarted: false,
+      })
     } else if (decision.move === 'fail') {
       const failed: End = { run, move: 'fail', durationMs, decision, logText: keptLines(execution.lines) }
       if (runnable.onFailure !== undefined) return failWithFollowUp(failed, runnable.onFailure)
@@ -46,7 +63,10 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
   }
 
   /** The failure and the kind's own follow-up in one transaction; if the follow-up fails, the failure is recorded alone. */
-  const failWithFollowUp = async (failed: End & { move: 'fail' }, onFailure: NonNullable<RunnableKind['onFailure']>): Promise<void> => {
+  const failWithFollowUp = async (
+    failed: End & { move: 'fail' },
+    onFailure: NonNullable<RunnableKind['onFailure']>,
+  ): Promise<void> => {
     try {
       const settled = await inTransaction(commitPool, async (tx) => {
         const how = await completer.settleIn(tx, failed)
@@ -93,7 +113,8 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
         }
         const fault = databaseFault(error)
         // A database that is away is no failure of the handler (FAULTS F12): what ends the trying is its end, or the run's own time limit.
-        if (fault !== 'unavailable' && (fault !== 'conflict' || attempt >= conflictTries)) return fail(execution, error, done.durationMs)
+        if (fault !== 'unavailable' && (fault !== 'conflict' || attempt >= conflictTries))
+          return fail(execution, error, done.durationMs)
         await wait(Math.min(100 * 2 ** Math.min(attempt - 1, 10), 3_000) * (0.5 + Math.random()))
       }
     }

@@ -93,8 +93,19 @@ export function createEngine(deps: EngineDeps): Engine {
 
   const register = async (spec: PoolSpec, name: string): Promise<{ id: number; name: string }> => {
     // By name, also where the pool is not limited: whoever asks why a job waits cannot know which handlers this process has.
-    const served = [...kinds.keys()].filter((kind) => (spec.kinds === null ? !kindsWithOwnSlot.includes(kind) : spec.kinds.includes(kind)))
-    const [row] = await registerWorker(pools.commit, instance.id(), name, spec.name, spec.slots, served, spec.tenantIds, spec.dispatch)
+    const served = [...kinds.keys()].filter((kind) =>
+      spec.kinds === null ? !kindsWithOwnSlot.includes(kind) : spec.kinds.includes(kind),
+    )
+    const [row] = await registerWorker(
+      pools.commit,
+      instance.id(),
+      name,
+      spec.name,
+      spec.slots,
+      served,
+      spec.tenantIds,
+      spec.dispatch,
+    )
     return { id: row!.id, name }
   }
 
@@ -112,7 +123,11 @@ export function createEngine(deps: EngineDeps): Engine {
     })
     const executor = createExecutor({
       kinds,
-      contextOf: createHandlerContexts({ progressPool: pools.commit, logLine: deps.logLine, onProgress: deps.onProgress }),
+      contextOf: createHandlerContexts({
+        progressPool: pools.commit,
+        logLine: deps.logLine,
+        onProgress: deps.onProgress,
+      }),
       end: createEnding({
         completer,
         commitPool: pools.commit,
@@ -143,7 +158,8 @@ export function createEngine(deps: EngineDeps): Engine {
     async start(poolSpecs) {
       specs = poolSpecs
       const own = kindsWithOwnSlot.filter((kind) => kinds.has(kind))
-      if (specs.length > 0 && own.length > 0) specs = [...specs, { name: 'maintenance', slots: own.length, kinds: own, tenantIds: null, dispatch: 'fair' }]
+      if (specs.length > 0 && own.length > 0)
+        specs = [...specs, { name: 'maintenance', slots: own.length, kinds: own, tenantIds: null, dispatch: 'fair' }]
       for (const spec of specs) workers.push(await openPool(spec))
       await readRules()
       leave.push(
@@ -173,13 +189,18 @@ export function createEngine(deps: EngineDeps): Engine {
     dropAll() {
       for (const worker of workers) worker.dropAll()
       // The pools' rows outlived the instance's; they belong to it again.
-      Promise.all(names.map((name, index) => register(specs[index]!, name))).catch((error: Error) => events.emit({ type: 'loop:failed', loop: 'register', error }))
+      Promise.all(names.map((name, index) => register(specs[index]!, name))).catch((error: Error) =>
+        events.emit({ type: 'loop:failed', loop: 'register', error }),
+      )
     },
     abandoned: () => workers.reduce((sum, worker) => sum + worker.facts().abandoned, 0),
     unfit: () =>
       specs
         .filter((_, index) => workers[index]?.facts().stuck)
-        .map((spec) => `Every slot of the pool ${spec.name} holds a handler that ignores its abort. Restart the instance, and mend the handler.`),
+        .map(
+          (spec) =>
+            `Every slot of the pool ${spec.name} holds a handler that ignores its abort. Restart the instance, and mend the handler.`,
+        ),
   }
 }
 

@@ -10,7 +10,11 @@ export interface RunnableKind {
   readonly kind: JobKind
   readonly handler: Handler
   /** In the transaction of the move that ends the job for good (PROMISES, `onFailure`). */
-  readonly onFailure?: (tx: JobTransaction, job: JobFacts, outcome: { move: 'dlq' | 'stop' | 'cancel'; error: string | null }) => Promise<void>
+  readonly onFailure?: (
+    tx: JobTransaction,
+    job: JobFacts,
+    outcome: { move: 'dlq' | 'stop' | 'cancel'; error: string | null },
+  ) => Promise<void>
 }
 
 /** A handler at work. What is only sometimes needed is made when it is first touched: a drain starts 40,000 of these a second. */

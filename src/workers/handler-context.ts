@@ -41,7 +41,8 @@ export function createHandlerContexts(deps: HandlerContextDeps): (execution: Exe
     get signal() {
       const { execution } = this
       execution.controller ??= new AbortController()
-      if (execution.aborted !== undefined && !execution.controller.signal.aborted) execution.controller.abort(execution.aborted)
+      if (execution.aborted !== undefined && !execution.controller.signal.aborted)
+        execution.controller.abort(execution.aborted)
       return execution.controller.signal
     },
     get log() {
@@ -50,7 +51,9 @@ export function createHandlerContexts(deps: HandlerContextDeps): (execution: Exe
     },
     get progress() {
       const { execution } = this
-      return keep(this, 'progress', (report: ProgressReport) => progressOf(execution, deps).report(discreet(execution, report)))
+      return keep(this, 'progress', (report: ProgressReport) =>
+        progressOf(execution, deps).report(discreet(execution, report)),
+      )
     },
   }
 
@@ -86,7 +89,9 @@ export function jobLog(execution: Execution, write: HandlerContextDeps['logLine'
 }
 
 function discreet(execution: Execution, report: ProgressReport): ProgressReport {
-  return typeof report.message === 'string' ? { ...report, message: withoutSecrets(report.message, secretsOf(execution)) } : report
+  return typeof report.message === 'string'
+    ? { ...report, message: withoutSecrets(report.message, secretsOf(execution)) }
+    : report
 }
 
 function progressOf(execution: Execution, { progressPool, onProgress }: HandlerContextDeps) {

@@ -59,8 +59,10 @@ export interface HandlerResult {
 export type Handler<Payload = unknown> = (context: HandlerContext<Payload>) => Promise<HandlerResult | void>
 
 /** What became of a job outside its handler, for `onFailure`. */
-export type FailureOutcome =
-  | { readonly move: 'dlq' | 'stop' | 'cancel' | 'discard' | 'replay'; readonly error: string | null }
+export type FailureOutcome = {
+  readonly move: 'dlq' | 'stop' | 'cancel' | 'discard' | 'replay'
+  readonly error: string | null
+}
 
 /** Lets a kind's own rows follow its job out of the queue, in the transaction of the move. */
 export type FailureFollower = (tx: JobTransaction, job: JobFacts, outcome: FailureOutcome) => Promise<void>

@@ -18,7 +18,15 @@ export type HeartbeatReport = 'lost'
 const silentAfterMs = 120_000
 
 const { url, instanceId, everyMs } = workerData as HeartbeatOptions
-const pool = new pg.Pool({ connectionString: url, max: 1, options: '-c TimeZone=UTC', application_name: 'stellwerk heartbeat', connectionTimeoutMillis: 4_000, query_timeout: 30_000, keepAlive: true })
+const pool = new pg.Pool({
+  connectionString: url,
+  max: 1,
+  options: '-c TimeZone=UTC',
+  application_name: 'stellwerk heartbeat',
+  connectionTimeoutMillis: 4_000,
+  query_timeout: 30_000,
+  keepAlive: true,
+})
 pool.on('error', () => undefined)
 pool.on('connect', (client) => client.on('error', () => undefined))
 

@@ -32,16 +32,25 @@ const batch = 1_000
 /** Longer than any silence: then only those instances count as dead that have no row any more. */
 const aLifetimeMs = 1e12
 
-export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecovered, keepKinds = [] }: MaintenanceDeps): Maintenance {
+export function createMaintenance({
+  pool,
+  events,
+  everyMs,
+  deadAfterMs,
+  onRecovered,
+  keepKinds = [],
+}: MaintenanceDeps): Maintenance {
   const stopping = new AbortController()
   let loop: Promise<void> | undefined
   /** After an outage of the database the silence of others says nothing about them, until they had time to speak. */
   let trustsSilenceAt = -Infinity
 
   /** Batches until one is not full; each is a transaction of its own under the try-lock. */
-  const recover = async (take: (tx: Parameters<Parameters<typeof inTransaction>[1]>[0]) => Promise<RecoveredFacts[]>): Promise<RecoveredFacts[] | null> => {
+  const recover = async (
+    take: (tx: Parameters<Parameters<typeof inTransaction>[1]>[0]) => Promise<RecoveredFacts[]>,
+  ): Promise<RecoveredFacts[] | null> => {
     const recovered: RecoveredFacts[] = []
-    for (let full = true; full && !stopping.signal.aborted; ) {
+    for (let full = true; full && !stopping.signal.aborted;) {
       const rows = await inTransaction(pool, async (tx) => {
         const [lock] = await tryMaintenanceLock(tx)
         return lock!.taken ? await take(tx) : null
@@ -59,8 +68,16 @@ export function createMaintenance({ pool, events, everyMs, deadAfterMs, onRecove
 
   /** What the closing of a tenant left: it was broken off, or a job came in at the same moment, or went back to pending since. */
   const stopJobsOfClosedTenants = async (): Promise<void> => {
-    for (let stopped = batch; stopped > 0 && !stopping.signal.aborted; ) {
-      const [row] = await stopTenantJobs(pool, null, keepKinds, batch, 'system:maintenance', 'The tenant is closed.', null)
+    for (let stopped = batch; stopped > 0 && !stopping.signal.aborted;) {
+      const [row] = await stopTenantJobs(
+        pool,
+        null,
+        keepKinds,
+        batch,
+        'system:maintenance',
+        'The tenant is closed.',
+        null,
+      )
       stopped = row!.stopped
       if (stopped > 0) onRecovered()
     }

@@ -47,8 +47,14 @@ export function createProgressWriter({ pool, run, onSaved, onLost, onStop }: Pro
 
   return {
     async report(report) {
-      const text = JSON.stringify({ done: report.done, total: report.total, message: report.message?.slice(0, 500), data: report.data })
-      if (Buffer.byteLength(text) > progressBytes) throw new RangeError(`A progress report has at most ${progressBytes} bytes of JSON.`)
+      const text = JSON.stringify({
+        done: report.done,
+        total: report.total,
+        message: report.message?.slice(0, 500),
+        data: report.data,
+      })
+      if (Buffer.byteLength(text) > progressBytes)
+        throw new RangeError(`A progress report has at most ${progressBytes} bytes of JSON.`)
       latest = text
       const due = writtenAt + writeEveryMs - performance.now()
       if (due <= 0) return writeNext()

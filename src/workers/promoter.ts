@@ -29,7 +29,7 @@ export function createPromoter({ pool, events, pollMs, onPromoted }: PromoterDep
   let lookedAt = -Infinity
 
   const look = async (): Promise<void> => {
-    for (let full = true; full && !stopped; ) {
+    for (let full = true; full && !stopped;) {
       again = false
       lookedAt = performance.now()
       try {

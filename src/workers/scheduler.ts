@@ -25,7 +25,9 @@ const longestSleepMs = 60_000
 const retryAfterMs = 1_000
 
 export function createScheduler({ pool, events, kinds, onEnqueued }: SchedulerDeps): Scheduler {
-  const scheduled = kinds.flatMap((kind) => (kind.schedule === null ? [] : [{ name: kind.name, schedule: kind.schedule }]))
+  const scheduled = kinds.flatMap((kind) =>
+    kind.schedule === null ? [] : [{ name: kind.name, schedule: kind.schedule }],
+  )
   const enqueued = new Map<string, number>()
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()

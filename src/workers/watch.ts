@@ -41,7 +41,11 @@ export function createWatch({ pool, running, giveUp, abortGraceMs, abandonMs, on
     const beats: Execution[] = []
     for (const execution of running) {
       if (execution.abortedAt === 0) {
-        if (now >= execution.deadline) abortExecution(execution, new JobAborted('timeout', `The handler ran longer than ${execution.runnable.kind.defaults.timeoutMs} ms.`))
+        if (now >= execution.deadline)
+          abortExecution(
+            execution,
+            new JobAborted('timeout', `The handler ran longer than ${execution.runnable.kind.defaults.timeoutMs} ms.`),
+          )
         else if (now - execution.heartbeatAt > execution.runnable.kind.defaults.staleAfterMs / 3) beats.push(execution)
       } else if (now - execution.abortedAt > abortGraceMs + abandonMs) onReplaced(execution)
       else if (now - execution.abortedAt > abortGraceMs && execution.run.state === 'running')
@@ -64,7 +68,8 @@ export function createWatch({ pool, running, giveUp, abortGraceMs, abandonMs, on
       const now = performance.now()
       for (const execution of executions) {
         execution.heartbeatAt = now
-        if (!ids.has(execution.run.id)) abortExecution(execution, new JobAborted('lease_lost', 'The claim on this job was taken back.'))
+        if (!ids.has(execution.run.id))
+          abortExecution(execution, new JobAborted('lease_lost', 'The claim on this job was taken back.'))
       }
     } catch {
       // The next tick tries again: a beat that is late by a tick harms nobody, the limit is three beats long.
@@ -85,7 +90,8 @@ export function createWatch({ pool, running, giveUp, abortGraceMs, abandonMs, on
         asked.map(({ run }) => run.id),
       )
       const ids = new Set(stops.map((row) => row.id))
-      for (const execution of asked) if (ids.has(execution.run.id)) abortExecution(execution, new JobAborted('stop', 'The job was asked to stop.'))
+      for (const execution of asked)
+        if (ids.has(execution.run.id)) abortExecution(execution, new JobAborted('stop', 'The job was asked to stop.'))
     } catch {
       // Asked again within a second.
     } finally {
@@ -102,10 +108,14 @@ export function createWatch({ pool, running, giveUp, abortGraceMs, abandonMs, on
     },
     async finish(ended, graceMs, marginMs) {
       if (await settlesWithin(ended, graceMs)) return
-      for (const execution of running) abortExecution(execution, new JobAborted('shutdown', 'The service is shutting down.'))
+      for (const execution of running)
+        abortExecution(execution, new JobAborted('shutdown', 'The service is shutting down.'))
       if (await settlesWithin(ended, marginMs)) return
       for (const execution of running)
-        giveUp(execution, { type: 'threw', thrown: new JobAborted('shutdown', 'The service shut down before the handler had ended.') })
+        giveUp(execution, {
+          type: 'threw',
+          thrown: new JobAborted('shutdown', 'The service shut down before the handler had ended.'),
+        })
     },
     dropAll() {
       for (const execution of running) {

@@ -50,8 +50,16 @@ const abortMarginMs = 2_000
 
 export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const { spec, claimPool, completer, executor, rules, events, worker } = deps
-  const served = [...deps.kinds.keys()].filter((kind) => (spec.kinds === null ? !kindsWithOwnSlot.includes(kind) : spec.kinds.includes(kind)))
-  const dispatcher = createDispatcher({ spec, pool: claimPool, worker: worker.name, instanceId: deps.instanceId, rules })
+  const served = [...deps.kinds.keys()].filter((kind) =>
+    spec.kinds === null ? !kindsWithOwnSlot.includes(kind) : spec.kinds.includes(kind),
+  )
+  const dispatcher = createDispatcher({
+    spec,
+    pool: claimPool,
+    worker: worker.name,
+    instanceId: deps.instanceId,
+    rules,
+  })
   const prefetch = createPrefetch(spec.slots)
   const running = new Set<Execution>()
   const waiting: Run[] = []
@@ -158,7 +166,10 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     control() {
       watch.look()
       const now = shape()
-      giveBack(takeOut(waiting, (run) => leavesOut(now, run)), 'paused')
+      giveBack(
+        takeOut(waiting, (run) => leavesOut(now, run)),
+        'paused',
+      )
       wake()
     },
     async stop(graceMs) {

@@ -94,7 +94,8 @@ test.each([
 
 describe('the share of slots', () => {
   const weights: Record<string, number> = { a: 1, b: 1, heavy: 3 }
-  const over = (atWork: string, slots: number) => tenantsOverShare(atWork.split(' ').filter(Boolean), slots, (tenant) => weights[tenant]!)
+  const over = (atWork: string, slots: number) =>
+    tenantsOverShare(atWork.split(' ').filter(Boolean), slots, (tenant) => weights[tenant]!)
 
   test('a tenant alone leaves half of the slots to whoever may come', () => {
     expect(over('a', 4)).toEqual([])

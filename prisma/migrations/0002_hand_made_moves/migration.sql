@@ -8,6 +8,9 @@ $$;
 
 create function mdm.complete_hand_made_insert() returns trigger language plpgsql as $$
 begin
+  if new.job_kind !~ '^[a-z0-9_]{1,63}$' then
+    raise exception 'job_kind % is no name of a kind: 1 to 63 of a-z, 0-9 and _', quote_nullable(new.job_kind) using errcode = 'check_violation';
+  end if;
   new.deferred := new.status = 'pending' and new.available_at > now();
   new.enqueued_by := coalesce(new.enqueued_by, 'sql:' || session_user);
   if new.status = 'running' then

@@ -39,7 +39,7 @@ export function createCleanupJobs({ pool, maintenance, retentionMs, journalMonth
       after = row!.lastId
       await progress({ done: deleted, message: 'done jobs deleted' })
     }
-    for (let pruned = batch; pruned === batch && !signal.aborted; ) {
+    for (let pruned = batch; pruned === batch && !signal.aborted;) {
       const [row] = await pruneStatistics(pool, statisticsDays, batch)
       pruned = row!.deleted
     }
