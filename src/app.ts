@@ -1,13 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { awaitDatabase } from './await-database.ts'
 import { checkKindOverrides, type Config } from './config.ts'
-import { checkServer } from './db/check-server.ts'
 import { makeDataDir } from './db/data-dir.ts'
 import { ensurePriorityIndex } from './db/ensure-priority-index.ts'
-import { databaseFault } from './jobs/database-fault.ts'
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts'
 import { createListener } from './db/listen.ts'
-import { migrate, migrationStatus } from './db/migrate.ts'
 import { createPools } from './db/pool.ts'
 import { claimRunFile, type RunFile } from './db/run-file.ts'
 import { createQueueNumbers } from './events/queue-numbers.ts'
@@ -48,6 +46,7 @@ import { createMaintenance } from './workers/maintenance.ts'
 import { registerKinds } from './workers/register-kinds.ts'
 import { createRollup } from './workers/rollup.ts'
 import { runnableKinds } from './workers/runnable-kinds.ts'
+import { poolSpecs } from './pool-specs.ts'
 import { version } from './version.ts'
 
 /** What a started service says of itself. */
@@ -77,7 +76,6 @@ interface AppOptions {
   readonly onLost?: (reason: StartError) => void
 }
 
-const retryDatabaseEveryMs = 1_000
 /** Kept back from the shutdown's time for what follows the handlers. */
 const shutdownMarginMs = 3_000
 
@@ -230,8 +228,8 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     onStop('http', () => http.stop())
     await runFile.setPort(port)
 
-    const { token, differing } = await onceDatabaseAnswers(directUrl, async () => {
-      await bringUpToDate(directUrl)
+    const wanted = { url: directUrl, migrates: config.migrate, log, signal: aborted.signal }
+    const { token, differing } = await awaitDatabase(wanted, async () => {
       const refusal = await checkProductionAuth({ env: config.env, auth }, () => hasApiKey(pools.api))
       if (refusal !== null) throw new StartError(refusal)
       return {
@@ -281,47 +279,6 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       if (!aborted.signal.aborted) onLost?.(databaseEnded())
     })
     return { url: server.url, directUrl: server.url, runFile: server.runFile }
-  }
-
-  /** Begins anew where the server goes away in the middle; what waiting cannot mend is thrown. */
-  const onceDatabaseAnswers = async <Result>(url: string, prepare: () => Promise<Result>): Promise<Result> => {
-    for (;;) {
-      await databaseReady(url)
-      try {
-        return await prepare()
-      } catch (error) {
-        if (databaseFault(error) !== 'unavailable') throw error
-        log.warn({ err: error }, 'the database went away during the start')
-      }
-    }
-  }
-
-  /** Waits for a server that is not there yet; what waiting cannot mend is a StartError. */
-  const databaseReady = async (url: string): Promise<void> => {
-    for (let told = ''; ;) {
-      aborted.signal.throwIfAborted()
-      const check = await checkServer(url)
-      if (check.kind === 'ready') return
-      if (check.kind === 'refused') throw new StartError(check.message)
-      if (check.message !== told) log.warn(`${check.message} Trying again every second.`)
-      told = check.message
-      await wait(retryDatabaseEveryMs, undefined, { signal: aborted.signal })
-    }
-  }
-
-  const bringUpToDate = async (url: string): Promise<void> => {
-    if (config.migrate) {
-      const { applied } = await migrate(url)
-      if (applied.length > 0) log.info({ migrations: applied }, 'migrated')
-      return
-    }
-    const behind = (await migrationStatus(url))
-      .filter((row) => row.state !== 'applied')
-      .map((row) => `${row.name} is ${row.state}`)
-    if (behind.length > 0)
-      throw new StartError(
-        `The database does not fit this version (${behind.join(', ')}) and STELLWERK_MIGRATE is off. Run stellwerk migrate.`,
-      )
   }
 
   const kill = (): void => embedded?.kill('SIGINT')
@@ -380,28 +337,6 @@ const databaseEnded = (): StartError =>
 function withCleanupTick(catalogue: KindCatalogue, everyMs: number): KindCatalogue {
   const cleanup = catalogue.get('cleanup_jobs')!
   return new Map(catalogue).set('cleanup_jobs', { ...cleanup, schedule: { every: `PT${everyMs / 1_000}S` } })
-}
-
-/** The pools of slots with their tenants' ids. */
-async function poolSpecs(config: Config, tenantKeys: ReturnType<typeof createTenantKeys>) {
-  return Promise.all(
-    config.pools.map(async (pool) => {
-      const tenantIds =
-        pool.tenants === null
-          ? null
-          : await Promise.all(
-              pool.tenants.map(async (key) => {
-                const tenant = await tenantKeys.find(key)
-                if (tenant === null)
-                  throw new StartError(
-                    `STELLWERK_POOLS: the pool ${pool.name} names the tenant ${key}, which does not exist. Create it first, or correct the name.`,
-                  )
-                return tenant.id
-              }),
-            )
-      return { name: pool.name, slots: pool.slots, kinds: pool.kinds, tenantIds, dispatch: pool.dispatch }
-    }),
-  )
 }
 
 function resolvedConfiguration(config: Config, port: number) {

@@ -24,6 +24,8 @@ const arrows: Readonly<Record<string, readonly string[] | 'all'>> = {
   'index.ts': 'all',
   'version.ts': [],
   'library.ts': 'all',
+  'await-database.ts': 'all',
+  'pool-specs.ts': 'all',
   'app.ts': 'all',
   'cli.ts': 'all',
 }

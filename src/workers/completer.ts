@@ -54,8 +54,8 @@ interface CompleterDeps {
   readonly pool: Pool
   readonly events: Events
   readonly worker: { readonly id: number; readonly name: string }
-  /** Called after each commit; `waiting`: some jobs now wait for a later moment. */
-  readonly afterCommit: (waiting: boolean) => void
+  /** Called after each commit; `waiting`: some jobs now wait for a later moment; `dueAgain`: some went back and are due. */
+  readonly afterCommit: (facts: { readonly waiting: boolean; readonly dueAgain: boolean }) => void
 }
 
 const largestGroup = 1_000
@@ -216,7 +216,10 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
       else ends.push(factsOf(end, how.outcome, how.retryAt))
     })
     if (ends.length > 0) {
-      afterCommit(ends.some((end) => end.retryAt !== null))
+      afterCommit({
+        waiting: ends.some((end) => end.retryAt !== null),
+        dueAgain: group.some((end) => end.move === 'release' && end.delayMs === 0),
+      })
       events.emit({ type: 'jobs:ended', worker: worker.name, ends })
     }
     if (lost.length > 0 && !uncertain) events.emit({ type: 'lease:lost', worker: worker.name, jobIds: lost })

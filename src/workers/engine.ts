@@ -116,9 +116,11 @@ export function createEngine(deps: EngineDeps): Engine {
       pool: pools.settle,
       events,
       worker,
-      afterCommit: (waiting) => {
+      afterCommit: ({ waiting, dueAgain }) => {
         wakeup.signal('journal')
         if (waiting) promoter.wake()
+        // Another instance may have room for what this one gives back.
+        if (dueAgain) wakeup.signal('work')
       },
     })
     const executor = createExecutor({

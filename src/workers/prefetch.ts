@@ -2,6 +2,8 @@
 export interface Prefetch {
   ran(kind: string, ms: number): void
   size(): number
+  /** The slots have come to a standstill: nothing is known any more. */
+  forget(): void
 }
 
 const startsWithinMs = 20
@@ -10,6 +12,8 @@ const largest = 1_000
 const forgetAfterMs = 5_000
 /** Of what was seen so long ago half is left: a slow kind is known by the first runs that show it. */
 const halfLifeMs = 50
+/** So many runs of late must speak for a buffer: one quick run of a slow handler does not. */
+const fewestRuns = 3
 
 interface Seen {
   runs: number
@@ -29,13 +33,15 @@ export function createPrefetch(slots: number): Prefetch {
   const count = (now: number): number => {
     const kept = 0.5 ** Math.min((now - countedAt) / halfLifeMs, 10)
     let slowest = 0
+    let runs = 0
     for (const [kind, seen] of kinds) {
       if (now - seen.at > forgetAfterMs) kinds.delete(kind)
       else slowest = Math.max(slowest, seen.ms / seen.runs)
       seen.runs *= kept
       seen.ms *= kept
+      runs += seen.runs
     }
-    if (kinds.size === 0 || slowest > startsWithinMs) return 0
+    if (runs < fewestRuns || slowest > startsWithinMs) return 0
     return Math.min(Math.floor((slots * startsWithinMs) / Math.max(slowest, 0.005)), largest)
   }
 
@@ -57,6 +63,10 @@ export function createPrefetch(slots: number): Prefetch {
       size = count(now)
       countedAt = now
       return size
+    },
+    forget() {
+      kinds.clear()
+      size = 0
     },
   }
 }

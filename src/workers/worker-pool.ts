@@ -47,6 +47,8 @@ interface WorkerPoolDeps {
 const mostUnsettled = 5_000
 const largestClaim = 1_000
 const abortMarginMs = 2_000
+/** Claimed jobs that wait while nothing starts for so long go back: the handlers have become slow, and others may be free. */
+const standstillMs = 250
 
 export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const { spec, claimPool, completer, executor, rules, events, worker } = deps
@@ -63,6 +65,8 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const prefetch = createPrefetch(spec.slots)
   const running = new Set<Execution>()
   const waiting: Run[] = []
+  let startedAt = 0
+  let standstill: NodeJS.Timeout | undefined
   let replaced = 0
   let stopping = false
   const emptied = new Set<() => void>()
@@ -111,8 +115,19 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
 
   /** Fills the free slots from what is claimed, and claims when that runs low. */
   const pump = (): void => {
-    while (running.size < spec.slots && waiting.length > 0) running.add(executor.start(waiting.shift()!, onFree))
+    while (running.size < spec.slots && waiting.length > 0) {
+      const run = waiting.shift()!
+      running.add(executor.start(run, onFree))
+      startedAt = run.startedAt
+    }
     loop.look()
+  }
+
+  /** What was claimed in the belief that it would start at once, and did not. */
+  const mindStandstill = (): void => {
+    if (waiting.length === 0 || performance.now() - startedAt < standstillMs) return
+    prefetch.forget()
+    giveBack(waiting.splice(0), 'surplus')
   }
 
   const onFree = (execution: Execution): void => {
@@ -142,7 +157,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     })
   }
 
-  const giveBack = (runs: readonly Run[], cause: 'shutdown' | 'paused'): void => {
+  const giveBack = (runs: readonly Run[], cause: 'shutdown' | 'paused' | 'surplus'): void => {
     for (const run of runs) release(run, cause, 0)
   }
 
@@ -160,6 +175,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   return {
     start() {
       watch.start()
+      standstill = setInterval(mindStandstill, standstillMs)
       wake()
     },
     wake,
@@ -174,6 +190,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     },
     async stop(graceMs) {
       stopping = true
+      clearInterval(standstill)
       giveBack(waiting.splice(0), 'shutdown')
       // What a claim under way still brings goes back as well.
       await loop.stop()

@@ -152,8 +152,25 @@ test('what is below the level is not written', async () => {
   expect((await written()).map((line) => JSON.parse(line).msg)).toEqual(['the end'])
 })
 
+test('what succeeds by the hundred is told in one line; what fails keeps its own, and debug has them all', async () => {
+  const ends = [
+    ...Array.from({ length: 30 }, () => ({ ...end, outcome: 'success' as const })),
+    { ...end, outcome: 'dlq' as const, error: 'gone' },
+    ...Array.from({ length: 30 }, () => ({ ...end, kind: 'reindex', outcome: 'success' as const })),
+  ]
+  const short = listen('info')
+  short.events.emit({ type: 'jobs:ended', worker: 'w', ends })
+  expect((await short.written()).map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ msg: 'jobs done', worker: 'w', count: 60, kinds: { email_send: 30, reindex: 30 } }),
+    expect.objectContaining({ level: 'error', msg: 'job failed for good', error: 'gone' }),
+  ])
+  const long = listen('debug')
+  long.events.emit({ type: 'jobs:ended', worker: 'w', ends })
+  expect((await long.written()).length).toBe(61)
+})
+
 test('a group of a thousand leaves in one write, in order', async () => {
-  const { events, writes, written } = listen('info')
+  const { events, writes, written } = listen('debug')
   events.emit({
     type: 'jobs:ended',
     worker: 'w',

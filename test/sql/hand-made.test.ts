@@ -136,6 +136,13 @@ for (const version of [18, 16] as const) {
       expect(await job(later)).toMatchObject({ deferred: true, lane: 1 })
     })
 
+    test.each(['Mail Send', '', 'a'.repeat(64), 'größe'])(
+      'the kind %j has no form of a name and is refused',
+      async (kind) => {
+        await expect(insert({ job_kind: kind })).rejects.toMatchObject({ code: '23514' })
+      },
+    )
+
     test('an insert that conflicts and does nothing journals nothing', async () => {
       const id = await insert({ idempotency_key: 'once' })
       await database.sql(

@@ -57,6 +57,33 @@ const becomes = (id: string, status: string) =>
 const actions = async (id: string) => (await journalOf(database, id)).map(({ action }) => action)
 const claimRows = async () => (await database.sql('select from mdm.aa_claim')).length
 
+test('a handler that becomes slow keeps no jobs waiting: what was claimed ahead goes back, and others take it', async () => {
+  let calls = 0
+  const release = Promise.withResolvers<void>()
+  const turning = kind('turning', async () => {
+    calls += 1
+    // Quick enough for a buffer at first; then each run lasts until the end of the test.
+    if (calls > 200) await release.promise
+  })
+  const steady = kind('turning', async () => {})
+  const slow = await start([turning], { slots: 1, pollMs: 60_000 })
+  await enqueue('turning', 1_000)
+  await until(() => calls > 200, 'the handler has become slow')
+  await start([steady], { slots: 1, pollMs: 60_000 })
+  // All but the one at work, although the first has no reason to look again.
+  await reached('done', 999)
+  expect(slow.told).toContainEqual(
+    expect.objectContaining({
+      type: 'jobs:ended',
+      ends: expect.arrayContaining([expect.objectContaining({ outcome: 'released' })]),
+    }),
+  )
+  expect(await counts()).toEqual({ done: 999, running: 1 })
+  expect(await database.sql(`select distinct attempts from mdm.aa_job`)).toEqual([{ attempts: 1 }])
+  release.resolve()
+  await reached('done', 1_000)
+})
+
 test('a drain of mixed outcomes with four slots: each job is where its handler sent it', async () => {
   const running = new Set<string>()
   let most = 0
