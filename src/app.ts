@@ -348,6 +348,8 @@ function resolvedConfiguration(config: Config, port: number) {
     api,
     pools,
     database: config.database.url === null ? 'embedded' : 'external',
+    // Through a pooler go the API's reads and moves alone.
+    pooler: config.database.directUrl !== null && config.database.directUrl !== config.database.url,
     pollMs,
     heartbeatMs,
     deadAfterMs,

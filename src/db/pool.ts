@@ -45,13 +45,17 @@ export function createPools(url: string, options: PoolOptions = {}): Pools {
     name: string,
     connectionString: string,
     max: number,
-    sessionOptions: string,
+    sessionOptions: string | null,
     answerWithinMs = 0,
   ): pg.Pool => {
     const pool = new pg.Pool({
       connectionString,
       max,
-      options: `${sessionOptions} -c idle_in_transaction_session_timeout=${options.idleInTransactionMs ?? 30_000}`,
+      ...(sessionOptions === null
+        ? {}
+        : {
+            options: `${sessionOptions} -c idle_in_transaction_session_timeout=${options.idleInTransactionMs ?? 30_000}`,
+          }),
       query_timeout: answerWithinMs,
       application_name: `${options.applicationName ?? 'stellwerk'} ${name}`,
       connectionTimeoutMillis: 4_000,
@@ -61,11 +65,14 @@ export function createPools(url: string, options: PoolOptions = {}): Pools {
     const report = (error: Error): void => options.onError?.(name, error)
     // A checked-out client whose backend is terminated emits 'error'; without a listener that ends the process (FAULTS C01).
     pool.on('error', report)
-    pool.on('connect', (client) => client.on('error', report))
+    pool.on('connect', (client) => {
+      client.on('error', report)
+      if (sessionOptions === null) withoutNames(client)
+    })
     return pool
   }
   const pools = {
-    api: open('api', url, options.apiSize ?? 10, everySession, apiAnswersWithinMs),
+    api: open('api', url, options.apiSize ?? 10, url === direct ? everySession : null, apiAnswersWithinMs),
     // A claim that is lost when the server dies is a pending job again: it need not wait for the disk. Pickup p99 7.8 ms -> 2.7 ms.
     claim: open('claim', direct, 1, `${hotSession} -c synchronous_commit=off`, hotAnswersWithinMs),
     settle: open('settle', direct, 1, hotSession, hotAnswersWithinMs),
@@ -79,4 +86,17 @@ export function createPools(url: string, options: PoolOptions = {}): Pools {
       await Promise.all(Object.values(pools).map((pool) => pool.end()))
     },
   }
+}
+
+/**
+ * Behind a transaction pooler the next statement may meet another session: nothing is set on it, and no statement is prepared by name
+ * (FAULTS P08). Instants are read with their offset, so that the session's zone does not matter here.
+ */
+function withoutNames(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown
+  client.query = ((config: unknown, ...rest: unknown[]) =>
+    query(
+      typeof config === 'object' && config !== null && 'name' in config ? { ...config, name: undefined } : config,
+      ...rest,
+    )) as typeof client.query
 }

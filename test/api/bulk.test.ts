@@ -365,7 +365,7 @@ describe('jobs that have moved on', () => {
 })
 
 describe('an operation', () => {
-  test('goes on where it stopped when its connection dies in the middle of a batch', async () => {
+  test('I06: goes on where it stopped when its connection dies in the middle of a batch', async () => {
     const ids = await jobsIn('dlq', 250)
     const { operation: started } = await call('replayJobs', { select: { filter: { kind: ['echo'] } } })
     const first = runner()
@@ -399,7 +399,7 @@ describe('an operation', () => {
     expect(await journaled(ids, 'job_replay')).toHaveLength(250)
   })
 
-  test('goes on in another process when its own is killed', { timeout: 40_000 }, async () => {
+  test('I06: goes on in another process when its own is killed', { timeout: 40_000 }, async () => {
     const ids = await jobsIn('dlq', 60)
     const { operation: started } = await call('stopJobs', {
       select: { filter: { kind: ['echo'] } },
@@ -425,7 +425,7 @@ describe('an operation', () => {
     await Promise.all(dataDirs.map((dir) => rm(dir, { recursive: true })))
   })
 
-  test('that overlaps another takes what that one left', async () => {
+  test('E02: that overlaps another takes what that one left', async () => {
     const ids = await jobsIn('dlq', 250)
     const select = { filter: { kind: ['echo'] } }
     const [first, second] = await Promise.all([1, 2].map(() => call('discardJobs', { select, expectedCount: 250 })))
@@ -441,7 +441,7 @@ describe('an operation', () => {
     expect(await journaled(ids, 'job_discard')).toHaveLength(250)
   })
 
-  test('keeps its rate', async () => {
+  test('I06: keeps its rate', async () => {
     const ids = await jobsIn('dlq', 30)
     const { operation: started } = await call('replayJobs', {
       select: { filter: { kind: ['echo'] } },
@@ -568,7 +568,7 @@ describe('an operation', () => {
     expect(await operation(ended.id)).toBeNull()
   })
 
-  test('is watched from its present state to its end', async () => {
+  test('I06: is watched from its present state to its end', async () => {
     const ids = await jobsIn('dlq', 6)
     const { operation: started } = await call('replayJobs', { select: { ids }, ratePerSecond: 12 })
     const stream = await watch(started.id)

@@ -320,7 +320,7 @@ describe('bad input', () => {
     ['33 levels', nested(33), '/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a', null],
     ['100,000 levels', deepText(100_000), '/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a', null],
     ['64 KiB and more', { text: 'x'.repeat(65_536) }, '', null],
-  ])('payload: %s', async (_, payload, pointer, keyword) => {
+  ])('D01, D04: payload: %s', async (_, payload, pointer, keyword) => {
     const { job, errors } = await one(custom(payload))
     expect(job).toBeNull()
     expect(errors).toMatchObject([
@@ -328,7 +328,7 @@ describe('bad input', () => {
     ])
   })
 
-  test('payload: what is just allowed', async () => {
+  test('D01, D04: payload: what is just allowed', async () => {
     expect((await one(custom(nested(32)))).errors).toEqual([])
     const brim = { text: 'x'.repeat(65_536 - '{"text":""}'.length) }
     expect((await one(custom(brim))).job.payload).toEqual(brim)
@@ -339,7 +339,7 @@ describe('bad input', () => {
     })
   })
 
-  test('payload: null is refused by the type, {} is an empty object', async () => {
+  test('D08: payload: null is refused by the type, {} is an empty object', async () => {
     expect((await api.run(enqueue, { input: custom(null) })).errors).toHaveLength(1)
     expect((await one(custom({}))).job.payload).toEqual({})
   })

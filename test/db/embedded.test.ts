@@ -92,7 +92,7 @@ async function mode(path: string): Promise<string> {
   return ((await stat(path)).mode & 0o777).toString(8)
 }
 
-test('starts in a folder with blanks, for its owner only, on a socket only, with full durability', async () => {
+test('O04: starts in a folder with blanks, for its owner only, on a socket only, with full durability', async () => {
   const embedded = await startEmbedded({ dataDir })
   try {
     const [row] = await ask(
@@ -141,7 +141,7 @@ test('rows are kept over a stop, and stopping does not wait for whoever is conne
   await second.stop()
 })
 
-describe('one owner', () => {
+describe('O04: one owner', () => {
   test('a second process is refused, told which one runs there, and what to do', async () => {
     await haveCluster()
     const { child, url } = await own()
@@ -177,7 +177,7 @@ describe('one owner', () => {
   })
 })
 
-describe('after a kill', () => {
+describe('O04: after a kill', () => {
   test('of the owner, the orphaned server is stopped cleanly and rows are kept', async () => {
     await haveCluster()
     const { child, url, pid } = await own()
@@ -256,7 +256,7 @@ describe('after a kill', () => {
   })
 })
 
-describe('what is not its own', () => {
+describe('O04: what is not its own', () => {
   test('a cluster that it did not make is left untouched', async () => {
     await haveCluster()
     await unlink(join(dataDir, 'postgres/stellwerk.made'))
@@ -312,7 +312,7 @@ describe('binaries', () => {
     )
   })
 
-  test('a folder that cannot be written says to set STELLWERK_DATA_DIR', async () => {
+  test('O04: a folder that cannot be written says to set STELLWERK_DATA_DIR', async () => {
     await writeFile(join(home, 'file'), '')
     await expect(startEmbedded({ dataDir: join(home, 'file/data') })).rejects.toThrow(
       'Set STELLWERK_DATA_DIR to a directory that',
@@ -327,7 +327,7 @@ describe('binaries', () => {
   })
 })
 
-describe('as root', () => {
+describe('O04: as root', () => {
   if (!isRoot) return leaveOut('this is not root, so that the ordinary account is what all other tests show')
 
   test('where root’s folder is closed to everybody else', async () => {
@@ -364,7 +364,7 @@ describe('as root', () => {
   })
 })
 
-describe('as an ordinary user', () => {
+describe('O04: as an ordinary user', () => {
   const nobody = { uid: 65534, gid: 65534 }
   if (!isRoot) return leaveOut('only root can become another user')
   if (spawnSync(process.execPath, ['--check', script], { cwd: '/', ...nobody }).status !== 0) {

@@ -199,7 +199,7 @@ test('waits for another holder of the lock without a blocked session', async () 
   expect(await run).toEqual({ applied: ['0001_first'] })
 })
 
-describe.for([16, 18] as const)("Stellwerk's own migrations on PostgreSQL %i", (version) => {
+describe.for([16, 18] as const)("O05: Stellwerk's own migrations on PostgreSQL %i", (version) => {
   if (version === 16 && oldestServerMissing) return leaveOut(oldestServerMissing)
 
   test('apply, and make the journal partitions of six months ahead', async () => {

@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('Prisma reads jobs, their tenant and the dead-letter queue', async () => {
+test('O05: Prisma reads jobs, their tenant and the dead-letter queue', async () => {
   const [job] = await database.sql<{ id: string }>(`
     insert into mdm.aa_job (tenant_id, job_kind, payload, tags, available_at)
     select id, 'any_kind', '{"to": "Zürich"}', '{one}', '2030-01-02T03:04:05.678Z' from mdm.aa_tenant where tenant_key = 'default'

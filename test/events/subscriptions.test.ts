@@ -281,7 +281,7 @@ test('a job stream ends with the discard, and tells it to who was away', async (
   await red.return()
 })
 
-test('filters look at the job before and after the step, and tenants never see each other', async () => {
+test('S06: filters look at the job before and after the step, and tenants never see each other', async () => {
   const { ofJobs, wake, relay } = take()
   await database().sql(`insert into mdm.aa_tenant (tenant_key, name) values ('other', 'Other')`)
   const after = await relay.streamCursor()

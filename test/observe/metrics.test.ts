@@ -182,7 +182,7 @@ describe('what the database tells', () => {
     expect(series.has('mdm_oldest_due_seconds{kind="virus_scan"}')).toBe(false)
   })
 
-  test('beyond 1,000 tenants the smallest are one, and who is removed disappears', async () => {
+  test('O03: beyond 1,000 tenants the smallest are one, and who is removed disappears', async () => {
     await database.sql(
       "insert into mdm.aa_tenant (tenant_key, name) select 't' || n, 'T' from generate_series(1, 1200) n",
     )
@@ -202,7 +202,7 @@ describe('what the database tells', () => {
     expect([...pendingOf(await scrape())]).toEqual([['mdm_jobs_pending{tenant="t7",kind="reindex"}', 1]])
   })
 
-  test('a deep backlog is counted to the cap, says so, and hides no other tenant', async () => {
+  test('O03: a deep backlog is counted to the cap, says so, and hides no other tenant', async () => {
     await tenant('acme')
     await jobs(70_000, { kind: 'a_flood' })
     await jobs(3, { tenant: 'acme', kind: 'z_last', available_at: new Date(Date.now() - 600_000) })
@@ -214,7 +214,7 @@ describe('what the database tells', () => {
     expect(series.get('mdm_oldest_due_seconds{kind="z_last"}')).toBeCloseTo(600, -2)
   })
 
-  test('the same cost whatever the history', async () => {
+  test('O03: the same cost whatever the history', async () => {
     await jobs(200, {})
     await jobs(200, { status: 'dlq', dead_at: '2026-01-01' })
     await database.sql('vacuum analyze mdm.aa_job')
@@ -226,7 +226,7 @@ describe('what the database tells', () => {
     expect(after.pages).toBeLessThan(before.pages * 1.5 + 50)
   })
 
-  test('a plan made on an empty table does not read the history that grew since', async () => {
+  test('O03: a plan made on an empty table does not read the history that grew since', async () => {
     const fresh = await testDatabase()
     const session = await fresh.pool.connect()
     try {
@@ -243,7 +243,7 @@ describe('what the database tells', () => {
     }
   })
 
-  test('scrapes within a second share one look', async () => {
+  test('O03: scrapes within a second share one look', async () => {
     let looks = 0
     const counting: Queryable = { query: (config) => (looks++, database.pool.query(config)) }
     const { scrape } = listen({ db: counting })

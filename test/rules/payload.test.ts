@@ -9,7 +9,7 @@ import { encodePayload } from '../../src/jobs/payload.ts'
 import { redact } from '../../src/jobs/redact.ts'
 
 describe('encodePayload', () => {
-  test('whatever JSON is accepted comes back as it was, and PostgreSQL could keep it', () => {
+  test('D01: whatever JSON is accepted comes back as it was, and PostgreSQL could keep it', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 40, stringUnit: 'binary' })),
@@ -22,11 +22,11 @@ describe('encodePayload', () => {
       ),
     )
   })
-  test('bytes are counted, not characters', () => {
+  test('D07: bytes are counted, not characters', () => {
     expect(encodePayload({ t: 'ä'.repeat(32_764) }).ok).toBe(true)
     expect(encodePayload({ t: 'ä'.repeat(32_765) }).ok).toBe(false)
   })
-  test('a place is named by a JSON Pointer with its escapes', () => {
+  test('D01: a place is named by a JSON Pointer with its escapes', () => {
     expect(encodePayload({ 'a/b': { 'c~d': ['x', '\0'] } })).toMatchObject({
       ok: false,
       problem: { pointer: '/a~1b/c~0d/1' },

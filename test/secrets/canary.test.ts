@@ -43,7 +43,7 @@ const enqueue = (payload: object) =>
     caller,
   )
 
-test('a secret of a payload is in no output for who may not read payloads, and in no log', async () => {
+test('G06: a secret of a payload is in no output for who may not read payloads, and in no log', async () => {
   const said: string[] = []
   const hear = (text: string): string => {
     said.push(text)

@@ -178,7 +178,7 @@ describe('at the door', () => {
   describe.each(doors)('over %s', (door, send) => {
     const forms = door === 'HTTP' ? ['query'] : ['query', 'subscription']
 
-    test.each(forms)('a %s that is too dear is refused before it runs', async (form) => {
+    test.each(forms)('G01: a %s that is too dear is refused before it runs', async (form) => {
       const { url } = await serve(database, { schema })
       served = 0
       const [answer] = await send(url, `${form} { items(first: 5001) { id } }`, await asUser('ada'))
@@ -217,7 +217,7 @@ describe('at the door', () => {
     })
   })
 
-  test('operations on one socket count one by one', async () => {
+  test('G01: operations on one socket count one by one', async () => {
     const { url } = await serve(database, { schema })
     const { send, messages, socket } = await rawSocket(url)
     send({ type: 'connection_init', payload: { authorization: await asUser('ada') } })

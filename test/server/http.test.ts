@@ -57,7 +57,7 @@ describe('GraphQL by POST', () => {
       'multipart/form-data; boundary=x',
       '--x\r\ncontent-disposition: form-data; name="operations"\r\n\r\n{"query":"mutation{change}"}\r\n--x--\r\n',
     ],
-  ])('%s changes nothing', async (type, body) => {
+  ])('G03: %s changes nothing', async (type, body) => {
     const { url, seen } = await serve(database)
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
@@ -69,7 +69,7 @@ describe('GraphQL by POST', () => {
     expect(seen.mutations).toBe(0)
   })
 
-  test('without a content type changes nothing', async () => {
+  test('G03: without a content type changes nothing', async () => {
     const { url, seen } = await serve(database)
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
@@ -80,7 +80,7 @@ describe('GraphQL by POST', () => {
     expect(seen.mutations).toBe(0)
   })
 
-  test('GET runs nothing', async () => {
+  test('G03: GET runs nothing', async () => {
     const { url, seen } = await serve(database)
     for (const accept of ['application/json', 'text/event-stream', '*/*']) {
       const response = await fetch(`${url}/graphql?query=mutation%7Bchange%7D`, {
@@ -93,7 +93,7 @@ describe('GraphQL by POST', () => {
     expect(seen.mutations).toBe(0)
   })
 
-  test('several operations in one body are refused', async () => {
+  test('G01: several operations in one body are refused', async () => {
     const { url, seen } = await serve(database)
     const body = JSON.stringify([{ query: 'mutation { change }' }, { query: 'mutation { change }' }])
     const response = await fetch(`${url}/graphql`, {
@@ -127,7 +127,7 @@ describe('GraphQL by POST', () => {
     expect(text).not.toContain('hunter2')
   })
 
-  test('a body above 1 MiB is refused while it comes, whatever it says about its length', async () => {
+  test('D07: a body above 1 MiB is refused while it comes, whatever it says about its length', async () => {
     const { url } = await serve(database)
     const { port } = new URL(url)
     const answer = await new Promise<string>((resolve) => {
@@ -173,7 +173,7 @@ describe('GraphQL by POST', () => {
   })
 })
 
-describe('errors', () => {
+describe('G05: errors', () => {
   const secret = 'postgres://app:hunter2@10.0.0.7/prod select * from mdm.aa_job /srv/app/secret.ts'
 
   test('that nobody foresaw show the request id and nothing else', async () => {
@@ -261,7 +261,7 @@ describe('errors', () => {
   })
 })
 
-describe('pages of other origins', () => {
+describe('S08: pages of other origins', () => {
   const evil = 'https://evil.example'
 
   test('are not served and not reflected', async () => {
@@ -304,7 +304,7 @@ describe('server-sent events', () => {
     expect(messages).toEqual([1, 2, 3].map((count) => ({ data: { count } })))
   })
 
-  test('are not held back or stored on the way', async () => {
+  test('S09: are not held back or stored on the way', async () => {
     const { url, server } = await serve(database)
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',

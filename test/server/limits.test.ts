@@ -43,7 +43,7 @@ const tooLarge: [what: string, query: string, message: RegExp][] = [
   ['fragments in a circle', circle, /Cannot spread fragment/],
 ]
 
-describe.each(tooLarge)('%s', (_, query, message) => {
+describe.each(tooLarge)('G01: %s', (_, query, message) => {
   test.each([
     ['HTTP', async (url: string) => [(await ask(url, query, { authorization: admin })).body]],
     ['server-sent events', async (url: string) => (await askEvents(url, query, admin)).messages],

@@ -23,7 +23,7 @@ test.each([
   ['expired before its time', "expires_at = now() - interval '1 second'", 'refused'],
   ['robbed of a scope', "scopes = '{READ_JOBS}'", 'rights lost'],
   ['robbed of its tenants', "tenant_ids = '{}'", 'rights lost'],
-])('a key that is %s ends the stream', async (_, change, why) => {
+])('S06: a key that is %s ends the stream', async (_, change, why) => {
   const { id, key } = await apiKey(database)
   const authorization = `Bearer ${key}`
   const caller = (await authenticate(authorization))!

@@ -82,7 +82,7 @@ describe('a token', () => {
     expect(raw.messages).toEqual([])
   })
 
-  test('that expires closes with 4403 and lets go of the streams', async () => {
+  test('S06: that expires closes with 4403 and lets go of the streams', async () => {
     const { url, seen, server } = await serve(database)
     const raw = await signedIn(url, `Bearer ${await token({}, { secondsLeft: 2 })}`)
     raw.send(subscribe('1', 'subscription { silence }'))
@@ -129,7 +129,7 @@ test('a plain ping is answered', async () => {
   raw.socket.close()
 })
 
-test('errors are masked, and harm no other operation on the socket', async () => {
+test('G05: errors are masked, and harm no other operation on the socket', async () => {
   const { url, lines } = await serve(database, { thrown: () => new Error('connect to 10.0.0.7 as hunter2') })
   const raw = await signedIn(url)
   raw.send(subscribe('stream', 'subscription { silence }'))
@@ -155,7 +155,7 @@ test('errors are masked, and harm no other operation on the socket', async () =>
   raw.socket.close()
 })
 
-test('a frame above 64 KiB ends the socket, not the process', async () => {
+test('D07: a frame above 64 KiB ends the socket, not the process', async () => {
   const { url } = await serve(database)
   const raw = await signedIn(url)
   raw.send(`{"type":"ping","payload":{"x":"${'x'.repeat(70_000)}"}}`)
@@ -210,7 +210,7 @@ test('another protocol is refused', async () => {
   await expect(rawSocket(url, { protocol: 'graphql-ws' })).rejects.toThrow(/subprotocol/)
 })
 
-describe('limits', () => {
+describe('S07: limits', () => {
   test('the 51st subscription of a socket is an error, the others go on', async () => {
     const { url, seen, server } = await serve(database)
     const raw = await signedIn(url)
@@ -265,7 +265,7 @@ describe('limits', () => {
 })
 
 describe('origins', () => {
-  test('a foreign page gets no socket, a listed one does, the own one does', async () => {
+  test('S08: a foreign page gets no socket, a listed one does, the own one does', async () => {
     const { url } = await serve(database, { config: { allowedOrigins: ['https://app.example'] } })
     await expect(rawSocket(url, { origin: 'https://evil.example' })).rejects.toThrow(/403/)
     expect((await rawSocket(url, { origin: 'https://app.example' })).socket.readyState).toBe(WebSocket.OPEN)
@@ -292,7 +292,7 @@ test('when the server stops, sockets are told to come back, one after the other'
   await expect(rawSocket(url)).rejects.toThrow(/ECONNREFUSED/)
 })
 
-test('coercion names the place and never the value, however deep and odd', async () => {
+test('G06: coercion names the place and never the value, however deep and odd', async () => {
   const { url } = await serve(database)
   const odd = 'x"; at "hunter2"; found: hunter2'
   const raw = await signedIn(url)
@@ -313,7 +313,7 @@ test('coercion names the place and never the value, however deep and odd', async
   raw.socket.close()
 })
 
-test('quiet streams are kept alive, and who answers no ping is ended', { timeout: 40_000 }, async () => {
+test('S09: quiet streams are kept alive, and who answers no ping is ended', { timeout: 40_000 }, async () => {
   const { url } = await serve(database)
   const leave = new AbortController()
   const stream = await fetch(`${url}/graphql`, {

@@ -186,7 +186,7 @@ describe('a payload', () => {
     await expectRefused(custom(kind, payload), { __typename: 'ValidationError', code: 'INVALID', ...says })
   })
 
-  test('of 6,000 nested lists', async () => {
+  test('D04: of 6,000 nested lists', async () => {
     const body = `{"query":${JSON.stringify(enqueueJob)},"variables":{"input":{"job":{"custom":{"kind":"anything","payload":{"a":${'['.repeat(6_000)}${']'.repeat(6_000)}}}}}}}`
     const answer = await post(service, body, { 'content-type': json, authorization: `Bearer ${await service.token()}` })
     expect(answer.data.enqueueJob.errors).toEqual([
@@ -403,7 +403,7 @@ describe('a request', () => {
     { what: 'a form', type: 'application/x-www-form-urlencoded' },
     { what: 'parts', type: 'multipart/form-data; boundary=x' },
     { what: 'GraphQL itself', type: 'application/graphql' },
-  ])('as $what', async ({ type }) => {
+  ])('G03: as $what', async ({ type }) => {
     await expectRefusal(
       await send(JSON.stringify({ query: mutation }), { 'content-type': type }),
       415,
@@ -437,7 +437,7 @@ describe('a request', () => {
     await expectRefusal(await send(new Uint8Array(body)), 400, 'BAD_USER_INPUT', /UTF-8/)
   })
 
-  test('of 2 MiB', async () => {
+  test('D07: of 2 MiB', async () => {
     await expectRefusal(
       await send(JSON.stringify({ query: mutation, variables: { a: 'x'.repeat(2 << 20) } })),
       413,
@@ -464,7 +464,7 @@ describe('a request', () => {
     )
   })
 
-  test('for an object by an id that is none', async () => {
+  test('G05: for an object by an id that is none', async () => {
     for (const id of ['', 'swordfish', 'job_swordfish', `' or 1=1 --`, 'a\0b', '\ud83d', 'x'.repeat(100_000)]) {
       const answer = await ask(
         service,

@@ -118,7 +118,7 @@ describe('on a data directory that is already there', () => {
     expect(status).toMatchObject({ code: 0, output: expect.stringMatching(/^0001_jobs +applied +2/) })
   })
 
-  test('a taken port is named with the way out, and nothing is left running', async () => {
+  test('O04: a taken port is named with the way out, and nothing is left running', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
@@ -135,7 +135,7 @@ describe('on a data directory that is already there', () => {
     }
   })
 
-  test('after kill -9 its orphaned server is taken over, rows are kept, and the job in hand runs again', async () => {
+  test('O04: after kill -9 its orphaned server is taken over, rows are kept, and the job in hand runs again', async () => {
     const settings = { STELLWERK_KINDS: kinds }
     const first = await started(settings)
     const id = await enqueue(first, 'slow', { ms: 1_500 })

@@ -196,8 +196,8 @@ test('what is not capped does not wait behind what is, nor the other way round',
   const kinds = [counting('heavy', on, () => wait(5), 2), counting('light', on, () => wait(1))]
   await start(kinds, { slots: 4 })
   await enqueue('heavy', 60)
-  await enqueue('light', 400)
-  await allDone(460)
+  await enqueue('light', 2_000)
+  await allDone(2_060)
   const rows = await database.sql<{ job_kind: string }>(
     `select job_kind from mdm.aa_audit_log where action = 'job_done' order by id`,
   )

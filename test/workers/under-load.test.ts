@@ -1,0 +1,484 @@
+import { Client, type Pool } from 'pg'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { createPools, type Pools } from '../../src/db/pool.ts'
+import { inTransaction } from '../../src/db/transaction.ts'
+import { createEnqueuer, type Enqueuer } from '../../src/resolvers/enqueue-batcher.ts'
+import type { EnqueueOrder } from '../../src/resolvers/enqueue-order.ts'
+import { claimFair } from '../../src/sql/claim-fair.ts'
+import { readWarningFacts } from '../../src/sql/read-warning-facts.ts'
+import { defineKind, type KindDefinition, type OwnKind } from '../../src/workers/define-kind.ts'
+import { createMaintenance } from '../../src/workers/maintenance.ts'
+import { testApi } from '../api/support.ts'
+import { claimOf, claimParams, noTenant, registerTestKinds, testTenant, testWorker } from '../sql/support.ts'
+import { testDatabase, type TestDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
+import { startEngine, type TestEngine } from './support.ts'
+
+// What has to hold while much happens at once, or while something beside the jobs is slow.
+
+let database: TestDatabase
+const leave: (() => Promise<unknown>)[] = []
+beforeEach(async () => {
+  database = await testDatabase()
+})
+afterEach(async () => {
+  vi.unstubAllGlobals()
+  for (const each of leave.splice(0).toReversed()) await each()
+  await database.drop()
+})
+
+const anything = z.looseObject({})
+const kind = (name: string, run: KindDefinition<typeof anything>['run'] = async () => {}): OwnKind =>
+  defineKind({ name, payload: anything, run })
+
+/** None of them looks by itself: what runs was told of. */
+async function start(kinds: readonly OwnKind[], given: Parameters<typeof startEngine>[2] = {}): Promise<TestEngine> {
+  const engine = await startEngine(database, kinds, { pollMs: 60_000, ...given })
+  leave.push(() => engine.stop(0))
+  return engine
+}
+
+async function enqueue(name: string, count: number, given: { availableIn?: string } = {}): Promise<string[]> {
+  const rows = await database.sql<{ job_id: string }>(
+    `select e.job_id from mdm.enqueue_jobs((
+       select jsonb_agg(jsonb_build_object('kind', $1::text, 'payload', '{}'::jsonb, 'available_at', clock_timestamp() + $3::interval))
+         from generate_series(1, $2::int))) e`,
+    [name, count, given.availableIn ?? null],
+  )
+  return rows.map((row) => row.job_id)
+}
+
+const done = async () =>
+  (await database.sql<{ jobs: number }>(`select count(*)::int as jobs from mdm.aa_job where status = 'done'`))[0]!.jobs
+const allDone = (jobs: number, withinMs?: number) =>
+  until(async () => (await done()) === jobs, `${jobs} jobs are done`, withinMs)
+
+/** Every job as often as it ran and as its end was journaled: `[[runs, ends, jobs]]`. */
+const howOften = () =>
+  database.sql<{ status: string; runs: number; ends: number; jobs: number }>(
+    `select status::text, runs, ends::int, count(*)::int as jobs
+       from mdm.aa_job j
+      cross join lateral (select count(*) as ends from mdm.aa_audit_log a where a.job_id = j.id and a.action <> 'job_enqueued') a
+      group by 1, 2, 3`,
+  )
+
+/** Everything that is sent on the channel of wake-ups; `settle` resolves when what was sent before it is here. */
+async function hear() {
+  const heard: string[] = []
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  leave.push(() => client.end())
+  client.on('notification', ({ payload }) => heard.push(payload ?? ''))
+  await client.query('listen mdm_wakeup')
+  return {
+    heard,
+    async settle() {
+      const last = crypto.randomUUID()
+      await database.sql(`select pg_notify('mdm_wakeup', $1)`, [last])
+      await until(() => heard.includes(last), 'the last notification is here')
+      heard.splice(heard.indexOf(last), 1)
+    },
+  }
+}
+
+const orderOf = (tenantId: string, name: string, payload: object = {}): EnqueueOrder => ({
+  tenantId,
+  kind: name,
+  payloadText: JSON.stringify(payload),
+  priority: null,
+  maxAttempts: null,
+  schedule: null,
+  idempotencyKey: null,
+  replaces: false,
+  tags: [],
+  correlationId: null,
+  traceContext: null,
+  actor: 'user:ada',
+  requestId: 'request',
+})
+
+const enqueuerOf = ({ pools, wakeup }: TestEngine): Enqueuer => createEnqueuer({ pool: pools.enqueue, wakeup })
+
+test('P01: while a session holds an old snapshot, each job ends once, a claim pays for the dead by the page, and it is told', async () => {
+  const jobs = 3_000
+  const engine = await start([kind('held')], { pools: [] })
+  await enqueue('held', jobs)
+  const holder = await database.pool.connect()
+  await holder.query('begin isolation level repeatable read')
+  const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid, count(*) from mdm.aa_job')
+  try {
+    await engine.engine.start([{ name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' }])
+    await allDone(jobs)
+    await engine.stop()
+    expect(await howOften()).toEqual([{ status: 'done', runs: 1, ends: 1, jobs }])
+
+    await enqueue('held', 50)
+    const pools = createPools(database.url)
+    leave.push(() => pools.end())
+    const worker = await testWorker(database.pool)
+    const claim = () =>
+      claimFair(pools.claim, ...claimParams(worker, ['held'], 10), ...[noTenant, 10, 10, '{}', noTenant, 0])
+    await claim()
+    const cost = await buffersOf(pools.claim, claim)
+    expect(cost.answer).toHaveLength(10)
+    // Nobody may remove the dead entries before the first job that is due, and each claim walks over them: 100 and 0.07 a dead job, here 310,
+    // since those of one page are looked at together. One look a row would be 3,000.
+    expect(cost.buffers).toBeLessThan(100 + jobs / 5)
+    const [facts] = await readWarningFacts(pools.api, 30_000, 1)
+    expect(facts!.held).toMatchObject({ pid: rows[0]!.pid })
+  } finally {
+    await holder.query('rollback')
+    holder.release()
+  }
+})
+
+test('P03: wake-ups go by the clock and never by the job, and carry no job', async () => {
+  const { heard, settle } = await hear()
+  const engine = await start([kind('told')])
+  const enqueuer = enqueuerOf(engine)
+  const tenantId = await testTenant(database)
+  await settle()
+  heard.length = 0
+  const startedAt = performance.now()
+  const ids: string[] = []
+  // One after the other, each with a commit of its own: what is told together was gathered by time.
+  for (let i = 0; i < 300; i += 1) {
+    const answer = await enqueuer.enqueue(orderOf(tenantId, 'told'))
+    if (answer.type === 'enqueued') ids.push(answer.jobId)
+  }
+  await allDone(300)
+  await engine.stop()
+  const elapsedMs = performance.now() - startedAt
+  await settle()
+  expect(heard.length).toBeGreaterThan(0)
+  // One in 20 ms, and timers drop fractions.
+  expect(heard.length).toBeLessThanOrEqual(elapsedMs / 19 + 5)
+  const topics = new Set(['work', 'journal', 'control', 'rights'])
+  for (const payload of heard) {
+    const [from, ...named] = payload.split(' ')
+    expect(from).toBe(engine.instance.id())
+    expect(named.filter((topic) => !topics.has(topic))).toEqual([])
+  }
+  expect(ids).toHaveLength(300)
+  expect(ids.filter((id) => heard.some((payload) => payload.includes(id)))).toEqual([])
+
+  heard.length = 0
+  await database.sql(`select from generate_series(1, 20), mdm.enqueue_job('told', '{}', notify => false)`)
+  await settle()
+  expect(heard).toEqual([])
+})
+
+test('P07: a drain writes the job, its journal row and its claim, and no other row', async () => {
+  const jobs = 1_000
+  const engine = await start([kind('plain')], { pools: [] })
+  await enqueue('plain', jobs)
+  const before = await until(async () => {
+    const seen = await written()
+    return seen['mdm.aa_job']?.['ins'] === jobs && seen
+  }, 'the enqueue is counted')
+  await engine.engine.start([{ name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' }])
+  await allDone(jobs)
+  await engine.stop()
+  const grown = await until(async () => {
+    const after = difference(before, await written())
+    const claims = after['mdm.aa_claim']
+    // A session's statistics are there once it has ended.
+    return after['mdm.aa_job']?.upd === 2 * jobs && claims !== undefined && claims.del === claims.ins && after
+  }, 'the sessions are counted')
+  const {
+    'mdm.aa_job': job,
+    'mdm.aa_claim': claim,
+    // Once a start, once a second, once an end: never in a job's transaction.
+    'mdm.aa_instance': instance,
+    'mdm.aa_worker': worker,
+    'mdm.aa_job_kind': kinds,
+    ...others
+  } = grown
+  expect(job).toEqual({ ins: 0, upd: 2 * jobs, del: 0 })
+  // One a claim statement, which is deleted with the end of its last job.
+  expect(claim).toEqual({ ins: expect.any(Number), upd: 0, del: claim!.ins })
+  expect(claim!.ins).toBeLessThan(jobs / 10)
+  const byTheClock = [instance, worker, kinds].flatMap((counts) => Object.values(counts ?? {}))
+  expect(byTheClock.reduce((sum, count) => sum + count, 0)).toBeLessThan(50)
+  // The rest is one month of the journal, or two at midnight of its last day.
+  const journal = Object.entries(others)
+  expect(journal.filter(([name]) => !/^mdm_journal\.aa_audit_log_\d{4}_\d{2}$/.test(name))).toEqual([])
+  expect(journal.reduce((sum, [, { ins }]) => sum + ins, 0)).toBe(jobs)
+  expect(journal.filter(([, { upd, del }]) => upd + del > 0)).toEqual([])
+})
+
+test('C03: five times as many calls as connections all end, and one connection is enough for each', async () => {
+  // Makes moves transactions: the statement and what follows the job, on one connection.
+  const followed: string[] = []
+  const api = await testApi({
+    followUps: new Map([
+      [
+        'echo',
+        async (tx, job) => {
+          await tx.query({ text: 'select 1' })
+          followed.push(job.id)
+        },
+      ],
+    ]),
+  })
+  leave.push(() => api.stop())
+  const mutate = async (field: string, type: string, input: object, shape: string) => {
+    const { data, errors } = await api.run(
+      `mutation ($input: ${type}!) { ${field}(input: $input) { ${shape} errors { code message } } }`,
+      { input },
+    )
+    expect(errors).toEqual([])
+    expect(data[field].errors).toEqual([])
+    return data[field]
+  }
+  const add = async (): Promise<string> => {
+    const input = { job: { custom: { kind: 'echo', payload: {} } } }
+    return (await mutate('enqueueJob', 'EnqueueJobInput', input, 'job { id }')).job.id
+  }
+  const cancel = (id: string) => mutate('cancelJob', 'JobActionInput', { id }, 'job { status }')
+  const replay = (id: string) => mutate('replayJob', 'ReplayJobInput', { id }, 'job { status }')
+  const found = (key: string) => mutate('createTenant', 'CreateTenantInput', { key, name: key }, 'tenant { key }')
+  // This one counts in a transaction.
+  const count = async () => {
+    const { data, errors } = await api.run('{ jobs { totalCount { count } } }')
+    expect(errors).toEqual([])
+    return data
+  }
+  const { api: pool, commit } = api.deps.pools
+  const size = pool.options.max
+  expect(size).toBe(10)
+
+  // In a pool of one, a second connection inside a transaction never comes.
+  for (const connections of [size, 1]) {
+    for (const each of [pool, commit]) {
+      await closeAll(each)
+      each.options.max = connections
+    }
+    const ids = await Promise.all(Array.from({ length: 2 * size }, add))
+    const [pending, ended] = [ids.slice(0, size), ids.slice(size)]
+    await Promise.all(ended.map(cancel))
+    const answers = await Promise.all(
+      Array.from({ length: size }, (_, i) => [
+        add(),
+        cancel(pending[i]!),
+        replay(ended[i]!),
+        count(),
+        found(`of-${connections}-${i}`),
+      ]).flat(),
+    )
+    expect(answers).toHaveLength(5 * size)
+    expect(Math.max(pool.totalCount, commit.totalCount)).toBeLessThanOrEqual(connections)
+    expect(followed.splice(0)).toHaveLength(3 * size)
+    expect(
+      await api.sql(
+        `select status::text, count(*)::int as jobs from mdm.aa_job where id = any ($1) group by 1 order by 1`,
+        [ids.map((id) => id.replace('job_', ''))],
+      ),
+    ).toEqual([
+      { status: 'failed', jobs: size },
+      { status: 'pending', jobs: size },
+    ])
+  }
+})
+
+test('C04: a slow commit delays, loses and doubles nothing', async () => {
+  const calls: string[] = []
+  const engine = await start([kind('slow', async ({ job }) => void calls.push(job.id))])
+  await database.sql(
+    `create function mdm.test_slow_commit() returns trigger language plpgsql as $$ begin perform pg_sleep(0.3); return null; end $$`,
+  )
+  await database.sql(
+    `create constraint trigger test_slow_commit after insert or update on mdm.aa_job deferrable initially deferred
+       for each row when (new.payload ? 'slow') execute function mdm.test_slow_commit()`,
+  )
+  const tenantId = await testTenant(database)
+  const enqueuer = enqueuerOf(engine)
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, i) => enqueuer.enqueue(orderOf(tenantId, 'slow', i === 50 ? { slow: true } : {}))),
+  )
+  // Nothing but the three commits is waited for: no poll, which comes each minute, and no recovery.
+  await allDone(100)
+  const ids = answers.flatMap((answer) => (answer.type === 'enqueued' ? [answer.jobId] : []))
+  expect(new Set(ids).size).toBe(100)
+  expect(calls.toSorted()).toEqual(ids.toSorted())
+  expect(await howOften()).toEqual([{ status: 'done', runs: 1, ends: 1, jobs: 100 }])
+  expect(engine.told.filter(({ type }) => type === 'loop:failed' || type === 'lease:lost')).toEqual([])
+  expect(await database.sql('select from mdm.aa_claim')).toEqual([])
+})
+
+test('C05: a wake-up comes after the commit, and none without one', async () => {
+  const { heard, settle } = await hear()
+  await registerTestKinds(database.pool, ['later'])
+  const tenantId = await testTenant(database)
+  await settle()
+  heard.length = 0
+  const rolledBack = inTransaction(database.pool, async (tx) => {
+    await tx.query(`select mdm.enqueue_job('later', '{}')`)
+    await tx.query(`select mdm.enqueue_jobs('[{"kind":"later","payload":{}}]')`)
+    throw new Error('no')
+  })
+  await expect(rolledBack).rejects.toThrow('no')
+  await settle()
+  expect(heard).toEqual([])
+
+  await inTransaction(database.pool, async (tx) => {
+    await tx.query(`select mdm.enqueue_job('later', '{}')`)
+    await settle()
+    expect(heard).toEqual([])
+  })
+  await until(() => heard.length === 1, 'the commit is told')
+  expect(heard).toEqual([''])
+
+  // It listens from here on: what it is told of is what it did.
+  const engine = await start([kind('later')], { pools: [] })
+  // The service's own: whoever hears of a job finds it, on any session.
+  const found: Promise<number>[] = []
+  const other = await database.pool.connect()
+  leave.push(async () => other.release())
+  engine.wakeup.on('work', () =>
+    found.push(other.query('select from mdm.aa_job').then(({ rowCount }) => rowCount ?? 0)),
+  )
+  await enqueuerOf(engine).enqueue(orderOf(tenantId, 'later'))
+  expect(await Promise.all(found)).toEqual([2])
+  // A batch that the database refuses is rolled back and told to nobody.
+  const refused = await enqueuerOf(engine).enqueueAll([
+    orderOf(tenantId, 'later'),
+    { ...orderOf(tenantId, 'later'), payloadText: '{"a":"\\u0000"}' },
+  ])
+  expect(refused.type).toBe('refused')
+  expect(found).toHaveLength(1)
+})
+
+test.each([10, -10])(
+  'T02: the clock of the database decides, also where that of the process is %i minutes off',
+  async (minutes) => {
+    const real = Date
+    const now = () => real.now() + minutes * 60_000
+    vi.stubGlobal(
+      'Date',
+      class extends real {
+        constructor(...given: unknown[]) {
+          super(...((given.length === 0 ? [now()] : given) as [number]))
+        }
+        static override now = now
+      },
+    )
+    await registerTestKinds(database.pool, ['held'])
+    const ran: string[] = []
+    const engine = await start([
+      kind('timed', async ({ job }) => void ran.push(job.id)),
+      defineKind({ name: 'ticking', payload: anything, run: async () => {}, schedule: { every: 'PT1S' } }),
+    ])
+    const tenantId = await testTenant(database)
+    const enqueuer = enqueuerOf(engine)
+    const after = async (afterMs: number) => {
+      const answer = await enqueuer.enqueue({ ...orderOf(tenantId, 'timed'), schedule: { afterMs } })
+      return answer.type === 'enqueued' ? answer.jobId : ''
+    }
+    const due = [
+      ...(await enqueue('timed', 3)),
+      ...(await enqueue('timed', 3, { availableIn: '200 milliseconds' })),
+      await after(200),
+    ]
+    const later = [...(await enqueue('timed', 3, { availableIn: '5 minutes' })), await after(300_000)]
+    await until(() => due.every((id) => ran.includes(id)), 'what is due runs')
+
+    // Ticks are those of the database's clock.
+    const ticks = await until(async () => {
+      const rows = await database.sql<{ off: number }>(
+        `select abs(extract(epoch from created_at - substr(idempotency_key, 6)::timestamptz))::float8 as off from mdm.aa_job where job_kind = 'ticking'`,
+      )
+      return rows.length > 0 && rows
+    }, 'there is a tick')
+    expect(Math.max(...ticks.map(({ off }) => off))).toBeLessThan(60)
+
+    // 15 minutes make a job of this kind stale, 30 seconds of silence an instance dead.
+    const living = await testWorker(database.pool, 'living')
+    const silent = await testWorker(database.pool, 'silent')
+    await database.sql(
+      `update mdm.aa_instance set heartbeat_at = clock_timestamp() - interval '5 minutes' where id = $1`,
+      [silent.instanceId],
+    )
+    const held: string[] = []
+    for (const [worker, since] of [
+      [living, '14 minutes'],
+      [living, '16 minutes'],
+      [silent, '1 minute'],
+    ] as const) {
+      await database.sql(
+        `select mdm.enqueue_job('held', '{}', tenant => (select tenant_key from mdm.aa_tenant where id = $1))`,
+        [tenantId],
+      )
+      const { rows } = await claimOf(database.pool, worker, tenantId, ['held'])
+      const id = rows[0]![0]
+      held.push(id)
+      await database.sql(`update mdm.aa_job set claimed_at = clock_timestamp() - $2::interval where id = $1`, [
+        id,
+        since,
+      ])
+    }
+    const maintenance = createMaintenance({
+      pool: database.pool,
+      events: engine.events,
+      everyMs: 60_000,
+      deadAfterMs: 30_000,
+      onRecovered: () => {},
+    })
+    const recovered = await maintenance.runOnce()
+    expect(Object.fromEntries(recovered!.map(({ id, cause }) => [id, cause]))).toEqual({
+      [held[1]!]: 'stale',
+      [held[2]!]: 'dead_instance',
+    })
+    expect(later.filter((id) => ran.includes(id))).toEqual([])
+    expect(ran.toSorted()).toEqual(due.toSorted())
+  },
+)
+
+/** Of all tables: rows inserted, updated and deleted so far, where a session has told of them. */
+async function written(): Promise<Record<string, { ins: number; upd: number; del: number }>> {
+  await database.sql('select pg_stat_force_next_flush()')
+  const rows = await database.sql<{ name: string; ins: number; upd: number; del: number }>(
+    `select schemaname || '.' || relname as name, n_tup_ins::int as ins, n_tup_upd::int as upd, n_tup_del::int as del from pg_stat_user_tables`,
+  )
+  return Object.fromEntries(rows.map(({ name, ...counts }) => [name, counts]))
+}
+
+function difference(
+  before: Awaited<ReturnType<typeof written>>,
+  after: Awaited<ReturnType<typeof written>>,
+): Awaited<ReturnType<typeof written>> {
+  return Object.fromEntries(
+    Object.entries(after).flatMap(([name, { ins, upd, del }]) => {
+      const was = before[name] ?? { ins: 0, upd: 0, del: 0 }
+      const grown = { ins: ins - was.ins, upd: upd - was.upd, del: del - was.del }
+      return Object.values(grown).some((count) => count !== 0) ? [[name, grown]] : []
+    }),
+  )
+}
+
+/** The buffers that a statement of the pool's one session touches. */
+async function buffersOf<Answer>(session: Pools['claim'], run: () => Promise<Answer>) {
+  const standing = async () => {
+    await session.query('select pg_stat_force_next_flush()')
+    const { rows } = await session.query<{ buffers: number }>(
+      'select sum(hits + reads)::float8 as buffers from pg_stat_get_backend_io(pg_backend_pid())',
+    )
+    return rows[0]!.buffers
+  }
+  // The first look reads the catalogue; what one costs after that is known from two.
+  await standing()
+  const before = await standing()
+  const nothing = await standing()
+  const answer = await run()
+  return { answer, buffers: (await standing()) - nothing - (nothing - before) }
+}
+
+/** Ends the connections of a pool that nobody has in hand. */
+async function closeAll(pool: Pool): Promise<void> {
+  await until(async () => {
+    const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
+    for (const client of clients) client.release(true)
+    return pool.totalCount === 0
+  }, 'the pool is empty')
+}
