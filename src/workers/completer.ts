@@ -46,6 +46,8 @@ export interface Completer {
   committed(end: End, settled: Settled, uncertain?: boolean): void
   /** How many ends wait for their commit. */
   pending(): number
+  /** Resolves when at most so many ends wait for their commit. */
+  below(count: number): Promise<void>
   /** Resolves when nothing is left to settle. */
   idle(): Promise<void>
 }
@@ -65,6 +67,7 @@ const retryAfterMs = [20, 100, 500, 2_000]
 export function createCompleter({ pool, events, worker, afterCommit }: CompleterDeps): Completer {
   const queues: Record<End['move'], End[]> = { finish: [], fail: [], release: [] }
   const idleWaiters = new Set<() => void>()
+  const roomWaiters = new Set<{ readonly below: number; readonly resolve: () => void }>()
   let count = 0
   let flushing = false
 
@@ -77,12 +80,21 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
           const group = queue.splice(0, largestGroup)
           await settleGroup(group)
           count -= group.length
+          tellRoom()
         }
       }
     }
     flushing = false
     for (const resolve of idleWaiters) resolve()
     idleWaiters.clear()
+  }
+
+  const tellRoom = (): void => {
+    for (const waiter of roomWaiters) {
+      if (count > waiter.below) continue
+      roomWaiters.delete(waiter)
+      waiter.resolve()
+    }
   }
 
   /** Settles a group whatever it takes; a row that the database refuses falls out and goes its own way. */
@@ -238,6 +250,8 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
     settleIn: async (tx, end) => (await settleEnds(tx, [end]))[0]!,
     committed: (end, settled, uncertain = false) => report([end], [settled], uncertain),
     pending: () => count,
+    below: (most) =>
+      count <= most ? Promise.resolve() : new Promise((resolve) => roomWaiters.add({ below: most, resolve })),
     idle: () => (count === 0 && !flushing ? Promise.resolve() : new Promise((resolve) => idleWaiters.add(resolve))),
   }
 }

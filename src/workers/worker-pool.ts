@@ -67,6 +67,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const waiting: Run[] = []
   let startedAt = 0
   let standstill: NodeJS.Timeout | undefined
+  let roomAgain: Promise<void> | undefined
   let replaced = 0
   let stopping = false
   const emptied = new Set<() => void>()
@@ -88,7 +89,14 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const shape = (): ClaimShape => rules.shape(served, performance.now())
 
   const wanted = (): number => {
-    if (completer.pending() > mostUnsettled) return 0
+    if (completer.pending() > mostUnsettled) {
+      // Nothing else may bring the next look: all that was claimed has run.
+      roomAgain ??= completer.below(mostUnsettled).then(() => {
+        roomAgain = undefined
+        pump()
+      })
+      return 0
+    }
     const buffer = prefetch.size()
     const want = spec.slots - running.size + buffer - waiting.length
     // A claim costs a round trip: with a buffer it is refilled by halves, not one by one.

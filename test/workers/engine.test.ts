@@ -84,6 +84,28 @@ test('a handler that becomes slow keeps no jobs waiting: what was claimed ahead 
   await reached('done', 1_000)
 })
 
+test('claiming that paused because the database was behind goes on as soon as it has caught up', async () => {
+  const held = await database.pool.connect()
+  await start([kind('quick', async () => {})], { pollMs: 60_000 })
+  try {
+    await held.query('begin')
+    await enqueue('quick', 9_000)
+    // Ends cannot be written while the journal is locked; claims write none.
+    await held.query('lock table mdm.aa_audit_log in share mode')
+    let seen = 0
+    await until(async () => {
+      const before = seen
+      seen = (await counts())['running'] ?? 0
+      return seen > 5_000 && seen === before
+    }, 'more has run than may wait for its commit, and claiming has paused')
+    await held.query('commit')
+    await reached('done', 9_000, 8_000)
+    expect(await counts()).toEqual({ done: 9_000 })
+  } finally {
+    held.release()
+  }
+})
+
 test('a drain of mixed outcomes with four slots: each job is where its handler sent it', async () => {
   const running = new Set<string>()
   let most = 0
