@@ -206,8 +206,8 @@ describe('O04: after a kill', () => {
 
   test('a zombie does not hold the lock', async () => {
     await haveCluster()
-    // The shell turns into a program that never asks for its child's end.
-    const parent = spawn('sh', ['-c', 'sh -c "exit 0" & echo $!; exec sleep 60'], {
+    // The shell turns into a program that never asks for its child's end; the child lasts until it has.
+    const parent = spawn('sh', ['-c', 'sleep 0.3 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     children.push(parent)
