@@ -2,7 +2,7 @@
 export { z } from 'zod'
 export type { App, Started } from './app.ts'
 export { NeverRetry, RetryLater, Snooze } from './jobs/errors.ts'
-export type { KindDefaults, KindSchedule } from './jobs/kinds.ts'
+export type { KindDefaults, KindSchedule } from './jobs/kind.ts'
 export { enqueue, type EnqueueJob, type EnqueueTransaction } from './sql/enqueue.ts'
 export type { Enqueued, EnqueueInput, EnqueueOutcome } from './sql/enqueue-jobs.ts'
 export { createApp, type CreateAppOptions } from './library.ts'

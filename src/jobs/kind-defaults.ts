@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { KindDefaults } from './kinds.ts'
+import type { KindDefaults } from './kind.ts'
 
 const day = 24 * 60 * 60 * 1_000
 /** Timers beyond this fire at once. */

@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
 import { parseDuration } from './duration.ts'
-import type { KindSchedule } from './kinds.ts'
+import type { KindSchedule } from './kind.ts'
 
 /**
  * The last tick at or before `now`. Fixed intervals count from 1970 in UTC; a cron time runs once per local day: one that the clock skips in

@@ -1,5 +1,5 @@
-import type { JobKind } from '../jobs/kinds.ts'
-import { standardDefaults } from '../jobs/kinds.ts'
+import type { JobKind } from '../jobs/kind.ts'
+import { standardDefaults } from '../jobs/kind.ts'
 import { payloadJsonSchema } from '../jobs/payload-json-schema.ts'
 import type { RegisteredKind } from '../sql/read-kinds.ts'
 import type { RequestContext } from './context.ts'

@@ -1,6 +1,7 @@
 import { checkPayload } from '../jobs/check-payload.ts'
 import { StellwerkError } from '../jobs/errors.ts'
-import { builtInKinds, type JobKind } from '../jobs/kinds.ts'
+import type { JobKind } from '../jobs/kind.ts'
+import { builtInKinds } from '../jobs/kinds.ts'
 import { encodePayload, type PayloadProblem } from '../jobs/payload.ts'
 import { enqueueOne, type EnqueueInput, type Enqueued } from './enqueue-jobs.ts'
 import type { Queryable } from './statement.ts'

@@ -1,5 +1,5 @@
 import type { ClaimRulesRow } from '../sql/read-claim-rules.ts'
-import type { JobKind } from '../jobs/kinds.ts'
+import type { JobKind } from '../jobs/kind.ts'
 import { createBuckets, type RateLimit } from '../jobs/rate-limit.ts'
 
 /** What a claim leaves out and how deep it may go; everything as of now. */

@@ -3,7 +3,8 @@ import type { Config } from '../config.ts'
 import type { Pools } from '../db/pool.ts'
 import type { Wakeup } from '../events/wakeup.ts'
 import type { Event, Events } from '../jobs/event.ts'
-import { kindsWithOwnSlot, type JobKind } from '../jobs/kinds.ts'
+import type { JobKind } from '../jobs/kind.ts'
+import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import { countLivingInstances } from '../sql/count-living-instances.ts'
 import { findDueKinds } from '../sql/find-due-kinds.ts'
 import { readClaimRules } from '../sql/read-claim-rules.ts'
@@ -126,9 +127,10 @@ export function createEngine(deps: EngineDeps): Engine {
     const executor = createExecutor({
       kinds,
       contextOf: createHandlerContexts({
-        progressPool: pools.commit,
+        commitPool: pools.commit,
         logLine: deps.logLine,
         onProgress: deps.onProgress,
+        onEnqueued: () => wakeup.signal('work'),
       }),
       end: createEnding({
         completer,

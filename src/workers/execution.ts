@@ -1,5 +1,5 @@
 import type { JobAborted } from '../jobs/errors.ts'
-import type { JobKind } from '../jobs/kinds.ts'
+import type { JobKind } from '../jobs/kind.ts'
 import { payloadSecrets } from '../jobs/payload-secrets.ts'
 import type { Handler, JobFacts, JobTransaction } from './handler.ts'
 import type { ProgressWriter } from './progress-writer.ts'

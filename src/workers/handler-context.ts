@@ -1,19 +1,22 @@
-import type { Queryable } from '../sql/statement.ts'
+import type { Pool } from 'pg'
 import { checkPayload } from '../jobs/check-payload.ts'
 import { JobAborted, NeverRetry } from '../jobs/errors.ts'
 import { cutBytes, redactSecrets } from '../jobs/failure.ts'
-import type { JobKind } from '../jobs/kinds.ts'
+import type { JobKind } from '../jobs/kind.ts'
 import { withoutSecrets } from '../jobs/payload-secrets.ts'
 import { abortExecution, secretsOf, type Execution } from './execution.ts'
-import type { HandlerContext, JobFacts, JobLog, ProgressReport } from './handler.ts'
+import { fencedTransaction } from './fenced-transaction.ts'
+import type { HandlerContext, JobFacts, JobLog, JobTransaction, ProgressReport } from './handler.ts'
 import { createProgressWriter } from './progress-writer.ts'
 import type { Run } from './run.ts'
 
 export interface HandlerContextDeps {
-  readonly progressPool: Queryable
+  readonly commitPool: Pool
   readonly logLine: (run: Run, level: 'info' | 'warn', message: string) => void
   /** Told when a report was written to the job's row. */
   readonly onProgress: (jobId: string) => void
+  /** Told after a commit in the middle of a run in which the handler enqueued. */
+  readonly onEnqueued: () => void
 }
 
 const logLines = 100
@@ -55,6 +58,12 @@ export function createHandlerContexts(deps: HandlerContextDeps): (execution: Exe
         progressOf(execution, deps).report(discreet(execution, report)),
       )
     },
+    get transaction() {
+      const { execution } = this
+      return keep(this, 'transaction', <T>(work: (tx: JobTransaction) => Promise<T>) =>
+        fencedTransaction(deps.commitPool, execution.run, work, deps.onEnqueued),
+      )
+    },
   }
 
   return (execution) => Object.assign(Object.create(prototype) as Made, { execution })
@@ -94,9 +103,9 @@ function discreet(execution: Execution, report: ProgressReport): ProgressReport 
     : report
 }
 
-function progressOf(execution: Execution, { progressPool, onProgress }: HandlerContextDeps) {
+function progressOf(execution: Execution, { commitPool, onProgress }: HandlerContextDeps) {
   return (execution.progress ??= createProgressWriter({
-    pool: progressPool,
+    pool: commitPool,
     run: execution.run,
     onSaved: () => {
       execution.heartbeatAt = performance.now()

@@ -43,6 +43,11 @@ export interface HandlerContext<Payload> {
   /** Fires at timeout, stop, cancel, shutdown and loss of the claim. */
   readonly signal: AbortSignal
   progress(report: ProgressReport): Promise<void>
+  /**
+   * A transaction in the middle of the run, for work that commits in slices: it holds the claim until it ends, and nothing of it
+   * commits once the claim was taken back (LeaseLost). Keep it short, and wait for nothing else inside it.
+   */
+  transaction<T>(work: (tx: JobTransaction) => Promise<T>): Promise<T>
   readonly log: JobLog
 }
 

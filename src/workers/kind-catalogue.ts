@@ -1,7 +1,8 @@
 import type { KindOverride } from '../config.ts'
 import { StartError } from '../jobs/errors.ts'
 import { mergeKindDefaults } from '../jobs/kind-defaults.ts'
-import { builtInKinds, type JobKind, type KindCatalogue } from '../jobs/kinds.ts'
+import type { JobKind, KindCatalogue } from '../jobs/kind.ts'
+import { builtInKinds } from '../jobs/kinds.ts'
 
 /** Every kind that this process knows, by name: the built-in ones and one's own, with what STELLWERK_KIND_<NAME> changes about them. */
 export function kindCatalogue(

@@ -1,4 +1,4 @@
-import type { JobKind, KindCatalogue } from '../jobs/kinds.ts'
+import type { JobKind, KindCatalogue } from '../jobs/kind.ts'
 import { payloadJsonSchema } from '../jobs/payload-json-schema.ts'
 import { registerKinds as write, type KindRow } from '../sql/register-kinds.ts'
 import type { Queryable } from '../sql/statement.ts'

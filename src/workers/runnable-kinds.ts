@@ -1,6 +1,7 @@
 import { databaseFault } from '../jobs/database-fault.ts'
 import { Snooze, StellwerkError } from '../jobs/errors.ts'
-import type { BuiltInKind, KindCatalogue } from '../jobs/kinds.ts'
+import type { KindCatalogue } from '../jobs/kind.ts'
+import type { BuiltInKind } from '../jobs/kinds.ts'
 import type { OwnKind } from './define-kind.ts'
 import type { RunnableKind } from './execution.ts'
 import type { Handler } from './handler.ts'

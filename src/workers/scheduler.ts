@@ -1,6 +1,6 @@
 import type { Queryable } from '../sql/statement.ts'
 import type { Events } from '../jobs/event.ts'
-import type { JobKind } from '../jobs/kinds.ts'
+import type { JobKind } from '../jobs/kind.ts'
 import { lastTick, nextTick } from '../jobs/schedule.ts'
 import { enqueueTick } from '../sql/enqueue-tick.ts'
 import { readClock } from '../sql/read-clock.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { backoffMs, backoffSchedule, plainBackoffMs, type BackoffPolicy } from '../../src/jobs/backoff.ts'
 import { kindDefaultsRanges } from '../../src/jobs/kind-defaults.ts'
-import { standardDefaults } from '../../src/jobs/kinds.ts'
+import { standardDefaults } from '../../src/jobs/kind.ts'
 
 const day = 86_400_000
 const standard = standardDefaults.backoff

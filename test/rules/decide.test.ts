@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decide, type Decision } from '../../src/jobs/decide.ts'
 import { JobAborted, NeverRetry, RetryLater, Snooze } from '../../src/jobs/errors.ts'
-import { standardDefaults } from '../../src/jobs/kinds.ts'
+import { standardDefaults } from '../../src/jobs/kind.ts'
 
 const year = 366 * 86_400_000
 const backoff = standardDefaults.backoff

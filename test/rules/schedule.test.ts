@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { lastTick, nextTick } from '../../src/jobs/schedule.ts'
-import type { KindSchedule } from '../../src/jobs/kinds.ts'
+import type { KindSchedule } from '../../src/jobs/kind.ts'
 
 /** The ticks of a span, one after the other. */
 function ticks(schedule: KindSchedule, from: string, to: string): string[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { standardDefaults, type JobKind } from '../../src/jobs/kinds.ts'
+import { standardDefaults, type JobKind } from '../../src/jobs/kind.ts'
 import { createClaimRules } from '../../src/workers/claim-rules.ts'
 
 const kind = (name: string, given: Partial<JobKind['defaults']> = {}): [string, JobKind] => [

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createEvents } from '../../src/jobs/event.ts'
 import { createCleanupJobs } from '../../src/workers/handlers/cleanup-jobs.ts'
+import { cleanupSteps } from '../../src/workers/handlers/cleanup-steps.ts'
 import type { HandlerContext } from '../../src/workers/handler.ts'
 import { createMaintenance } from '../../src/workers/maintenance.ts'
 import { registerTestKinds } from '../sql/support.ts'
@@ -27,7 +28,9 @@ async function cleanUp(): Promise<{ deleted: number; droppedMonths: string[] }> 
     onRecovered: () => undefined,
     keepKinds: [],
   })
-  const handler = createCleanupJobs({ pool: database.pool, maintenance, retentionMs: 30 * day, journalMonths: 13 })
+  const handler = createCleanupJobs(
+    cleanupSteps({ pool: database.pool, maintenance, retentionMs: 30 * day, journalMonths: 13 }),
+  )
   const context = { signal: new AbortController().signal, progress: () => Promise.resolve() }
   const answer = await handler(context as unknown as HandlerContext<unknown>)
   return (answer as { result: { deleted: number; droppedMonths: string[] } }).result
@@ -102,4 +105,22 @@ describe('the journal in months', () => {
     await database.sql('delete from mdm.aa_job')
     expect((await cleanUp()).droppedMonths).toEqual(['aa_audit_log_2020_05'])
   })
+})
+
+test('a step that fails stops no other, and the job names it', async () => {
+  const ran: string[] = []
+  const step = (name: string, error?: string) => ({
+    name,
+    async run() {
+      ran.push(name)
+      if (error !== undefined) throw new Error(error)
+      return {}
+    },
+  })
+  const handler = createCleanupJobs([step('first', 'no room'), step('second'), step('third', 'no light')])
+  const context = { signal: new AbortController().signal, progress: () => Promise.resolve() }
+  await expect(handler(context as unknown as HandlerContext<unknown>)).rejects.toThrow(
+    'first: no room; third: no light',
+  )
+  expect(ran).toEqual(['first', 'second', 'third'])
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkPayload } from '../../src/jobs/check-payload.ts'
-import { builtInKinds, reservedKindNames, standardDefaults } from '../../src/jobs/kinds.ts'
+import { standardDefaults } from '../../src/jobs/kind.ts'
+import { builtInKinds, reservedKindNames } from '../../src/jobs/kinds.ts'
 import { payloadJsonSchema } from '../../src/jobs/payload-json-schema.ts'
 import { defineKind, NeverRetry, RetryLater, Snooze, z } from '../../src/index.ts'
 import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'

@@ -346,6 +346,51 @@ describe('commit(tx)', () => {
   })
 })
 
+describe('transaction(work) in the middle of a run', () => {
+  beforeEach(() => database.sql('create table written (job_id uuid)'))
+
+  test('commits on its own, and what it enqueues runs although the run fails', async () => {
+    await start([
+      kind('slices', async ({ job: facts, transaction }) => {
+        const answer = await transaction(async (tx) => {
+          await tx.query('insert into written values ($1)', [facts.id])
+          await tx.enqueue({ kind: 'follows', payload: {} })
+          return 'kept'
+        })
+        throw new NeverRetry(`after ${answer}`)
+      }),
+      kind('follows', async () => undefined),
+    ])
+    const [id] = await enqueue('slices')
+    await becomes(id!, 'dlq')
+    await reached('done', 1)
+    expect(await database.sql('select from written')).toHaveLength(1)
+    expect(await job(id!)).toMatchObject({ last_error: expect.stringContaining('after kept') })
+  })
+
+  test('F02: writes nothing once the claim was taken back', async () => {
+    const gate = Promise.withResolvers<void>()
+    const caught = Promise.withResolvers<unknown>()
+    let started = 0
+    await start([
+      kind('slow', async ({ job: facts, transaction }) => {
+        started += 1
+        if (started > 1) return
+        await gate.promise
+        await transaction((tx) => tx.query('insert into written values ($1)', [facts.id])).catch(caught.resolve)
+      }),
+    ])
+    const [id] = await enqueue('slow')
+    await until(() => started === 1, 'the first run is under way')
+    await database.sql(`update mdm.aa_job set status = 'pending', claimed_by = null where id = $1`, [id])
+    await database.sql(`select pg_notify('mdm_wakeup', '')`)
+    await becomes(id!, 'done')
+    gate.resolve()
+    expect(await caught.promise).toMatchObject({ code: 'LEASE_LOST' })
+    expect(await database.sql('select from written')).toEqual([])
+  })
+})
+
 test('a result is kept; one that is too large or cannot be stored is left out', async () => {
   await start([
     kind('result', async ({ payload }) => ({

@@ -4,6 +4,7 @@ import { createEvents } from '../../src/jobs/event.ts'
 import { rollUpJournal } from '../../src/sql/roll-up-journal.ts'
 import { createRollup } from '../../src/workers/rollup.ts'
 import { createCleanupJobs } from '../../src/workers/handlers/cleanup-jobs.ts'
+import { cleanupSteps } from '../../src/workers/handlers/cleanup-steps.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { seededRandom } from '../support/random.ts'
 
@@ -208,12 +209,10 @@ test('cleanup_jobs forgets minutes after 90 days', async () => {
   await database.sql(
     `insert into mdm.aa_stat_sample select now() - days * interval '1 day' from generate_series(80, 100) days`,
   )
-  const cleanup = createCleanupJobs({
-    pool: database.pool,
-    maintenance: { runOnce: async () => [] },
-    retentionMs: 1e10,
-    journalMonths: 13,
-  })
+  const maintenance = { runOnce: async () => [] }
+  const cleanup = createCleanupJobs(
+    cleanupSteps({ pool: database.pool, maintenance, retentionMs: 1e10, journalMonths: 13 }),
+  )
   await cleanup({ signal: new AbortController().signal, progress: async () => {} } as never)
   expect(await total('done')).toBe(90)
   expect(await database.sql("select from mdm.aa_stat_sample where minute < now() - interval '91 days'")).toEqual([])

@@ -1,51 +1,35 @@
-import type { Pool } from 'pg'
-import { deleteDoneJobs } from '../../sql/delete-done-jobs.ts'
-import { dropJournalPartitions } from '../../sql/drop-journal-partitions.ts'
-import { ensureJournalPartitions } from '../../sql/ensure-journal-partitions.ts'
-import { pruneBulkOperations } from '../../sql/prune-bulk-operations.ts'
-import { pruneStatistics } from '../../sql/prune-statistics.ts'
-import { recoverLostClaims } from '../../sql/recover-lost-claims.ts'
-import type { Handler } from '../handler.ts'
-import type { Maintenance } from '../maintenance.ts'
+import type { Handler, HandlerContext } from '../handler.ts'
 
-interface CleanupDeps {
-  readonly pool: Pool
-  /** The same sweep that every instance tries every few seconds. */
-  readonly maintenance: Pick<Maintenance, 'runOnce'>
-  readonly retentionMs: number
-  readonly journalMonths: number
+/** One thing that `cleanup_jobs` does. It may run twice, ends soon after `signal` fires, and what one run leaves the next one finds. */
+export interface CleanupStep {
+  readonly name: string
+  /** Answers what it did, for the job's result; `signal` also fires when the step's minute is over. */
+  run(context: Pick<HandlerContext<unknown>, 'signal' | 'progress' | 'log'>): Promise<Readonly<Record<string, unknown>>>
 }
 
-const batch = 1_000
-const firstId = '00000000-0000-0000-0000-000000000000'
-const journalMonthsAhead = 3
-const statisticsDays = 90
-const scanEveryMs = 60 * 60 * 1_000
+/** No step may take the tick from those behind it. */
+const stepMs = 60_000
 
-/** Stale claims, retention, old statistics, the journal's months (SPEC section 7). Each step may run twice; what one run leaves the next one finds. */
-export function createCleanupJobs({ pool, maintenance, retentionMs, journalMonths }: CleanupDeps): Handler {
-  let scannedAt = -Infinity
-
-  return async ({ signal, progress }) => {
-    const recovered = (await maintenance.runOnce())?.length ?? 0
-    if (performance.now() - scannedAt > scanEveryMs) {
-      scannedAt = performance.now()
-      await recoverLostClaims(pool, batch)
+/** Runs all steps of the tick (SPEC section 7). A step that fails stops no other; the job fails at the end and names them all. */
+export function createCleanupJobs(steps: readonly CleanupStep[]): Handler {
+  return async ({ signal, progress, log }) => {
+    const result: Record<string, unknown> = {}
+    const failures: Error[] = []
+    for (const [done, { name, run }] of steps.entries()) {
+      signal.throwIfAborted()
+      await progress({ done, total: steps.length, message: name })
+      try {
+        Object.assign(
+          result,
+          await run({ signal: AbortSignal.any([signal, AbortSignal.timeout(stepMs)]), progress, log }),
+        )
+      } catch (error) {
+        signal.throwIfAborted()
+        failures.push(new Error(`${name}: ${(error as Error).message}`, { cause: error }))
+      }
     }
-    let deleted = 0
-    for (let after: string | null = firstId; after !== null && !signal.aborted;) {
-      const [row] = await deleteDoneJobs(pool, retentionMs, after, batch)
-      deleted += row!.deleted
-      after = row!.lastId
-      await progress({ done: deleted, message: 'done jobs deleted' })
-    }
-    for (let pruned = batch; pruned === batch && !signal.aborted;) {
-      const [row] = await pruneStatistics(pool, statisticsDays, batch)
-      pruned = row!.deleted
-    }
-    await pruneBulkOperations(pool, journalMonths, batch)
-    await ensureJournalPartitions(pool, journalMonthsAhead)
-    const dropped = await dropJournalPartitions(pool, journalMonths)
-    return { result: { recovered, deleted, droppedMonths: dropped.map((row) => row.name) } }
+    if (failures.length === 1) throw failures[0]!
+    if (failures.length > 1) throw new AggregateError(failures, failures.map(({ message }) => message).join('; '))
+    return { result }
   }
 }

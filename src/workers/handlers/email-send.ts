@@ -9,12 +9,13 @@ import { recordEmailHandover } from '../../sql/record-email-handover.ts'
 import { recordEmailSent } from '../../sql/record-email-sent.ts'
 import { recordEmailSuppressed } from '../../sql/record-email-suppressed.ts'
 import type { Queryable } from '../../sql/statement.ts'
-import type { Handler, HandlerContext, HandlerResult, JobTransaction } from '../handler.ts'
+import type { Handler, HandlerContext, HandlerResult } from '../handler.ts'
 import type { AckJournal } from './email/ack-journal.ts'
 import { buildMessage, type BuiltMessage } from './email/build-message.ts'
 import type { Pass, ProviderBreaker } from './email/provider-breaker.ts'
 import { renderEmail } from './email/render-email.ts'
 import { DeliveryError, type Accepted, type MailProvider } from './email/smtp-provider.ts'
+import { statementsIn } from './statements-in.ts'
 
 export interface EmailSendDeps {
   readonly db: Queryable
@@ -220,19 +221,20 @@ function sent(
   return {
     result: { status: 'sent', messageId, providerMessageId: id },
     commit: async (tx) =>
-      void (await recordEmailSent(inTx(tx), job.id, id, response === null ? null : cutBytes(response, responseBytes))),
+      void (await recordEmailSent(
+        statementsIn(tx),
+        job.id,
+        id,
+        response === null ? null : cutBytes(response, responseBytes),
+      )),
   }
 }
 
 function notSent({ job }: HandlerContext<EmailSendPayload>, reason: string): HandlerResult {
   return {
     result: { status: 'suppressed', reason },
-    commit: async (tx) => void (await recordEmailSuppressed(inTx(tx), job.id, reason)),
+    commit: async (tx) => void (await recordEmailSuppressed(statementsIn(tx), job.id, reason)),
   }
-}
-
-function inTx(tx: JobTransaction): Queryable {
-  return { query: ({ text, values }) => tx.query(text, values) }
 }
 
 function senderOf(key: string | undefined, { from, senders }: EmailSendDeps['mail']): EmailAddress {

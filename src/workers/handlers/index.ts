@@ -7,6 +7,7 @@ import type { DevMailbox } from '../dev-mailbox.ts'
 import type { Handler } from '../handler.ts'
 import type { Maintenance } from '../maintenance.ts'
 import { createCleanupJobs } from './cleanup-jobs.ts'
+import { cleanupSteps } from './cleanup-steps.ts'
 import { createEmail } from './email/create-email.ts'
 
 export interface Handlers {
@@ -47,12 +48,14 @@ export async function createHandlers({
   return {
     handlers: {
       email_send: (email?.handler as Handler | undefined) ?? null,
-      cleanup_jobs: createCleanupJobs({
-        pool: pools.commit,
-        maintenance,
-        retentionMs: config.retentionDays * day,
-        journalMonths: config.auditMonths,
-      }),
+      cleanup_jobs: createCleanupJobs([
+        ...cleanupSteps({
+          pool: pools.commit,
+          maintenance,
+          retentionMs: config.retentionDays * day,
+          journalMonths: config.auditMonths,
+        }),
+      ]),
     },
     mailbox: email?.mailbox ?? null,
     stop: async () => email?.stop(),
