@@ -10,6 +10,8 @@ export interface Subject {
   readonly options?: Readonly<Record<string, string>>
   /** Share of the jobs, for what would take minutes otherwise. */
   readonly share?: number
+  /** A program of the system without which it is left out. */
+  readonly needs?: string
   /** The measured step is this program in place of the script: Stellwerk as a user runs it. */
   readonly command?: Command
 }

@@ -29,7 +29,8 @@ export const drain: Bench = {
     { figure: 'rssMb', title: 'RSS MB', digits: 0 },
   ],
   compared: { figure: 'perSecond', better: 'more' },
-  peers: ['graphile best', 'pg-boss best'],
+  // Those on PostgreSQL: a Redis that syncs nothing does another thing.
+  peers: ['graphile best', 'pg-boss best', 'BullMQ on PostgreSQL'],
   subjects: [
     { name: 'stellwerk fair', script: 'stellwerk-drain.ts', command: worker() },
     { name: 'stellwerk priority', script: 'stellwerk-drain.ts', command: worker({ STELLWERK_POOLS: byPriority }) },
@@ -40,5 +41,15 @@ export const drain: Bench = {
     // A thousand jobs a second.
     { name: 'graphile default', script: 'graphile-drain.ts', share: 0.1 },
     { name: 'pg-boss best', script: 'pg-boss-drain.ts' },
+    // A thousand jobs a second, too.
+    { name: 'BullMQ on PostgreSQL', script: 'bullmq-drain.ts', options: { on: 'postgres' }, share: 0.1 },
+    { name: 'BullMQ on Redis', script: 'bullmq-drain.ts', options: { on: 'redis' }, needs: 'redis-server' },
+    {
+      name: 'BullMQ on Redis, synced',
+      script: 'bullmq-drain.ts',
+      options: { on: 'redis aof' },
+      share: 0.5,
+      needs: 'redis-server',
+    },
   ],
 }

@@ -6,7 +6,8 @@ import type { Given } from './given.ts'
 /** Measures the stretch of the work between the first start and the last commit, inside the measured process. */
 export interface Meter {
   begin(): void
-  end(): Figures
+  /** `jobs`: how many were measured, if not all. */
+  end(jobs?: number): Figures
 }
 
 /** Time, processor time of this process (all threads) and of the server, per job; peak memory. */
@@ -22,14 +23,14 @@ export function createMeter({ postmaster, jobs, profile }: Pick<Given, 'postmast
       profiler?.start()
       begun = now()
     },
-    end() {
+    end(measured = jobs) {
       const from = begun!
       const to = now()
       profiler?.stop()
-      const node = (to.node - from.node) / jobs
-      const server = (to.server - from.server) / jobs
+      const node = (to.node - from.node) / measured
+      const server = (to.server - from.server) / measured
       return {
-        perSecond: (jobs / (to.at - from.at)) * 1_000,
+        perSecond: (measured / (to.at - from.at)) * 1_000,
         nodeMicros: node,
         serverMicros: server,
         allMicros: node + server,
@@ -60,32 +61,29 @@ function nodeMicros(): number {
   return user + system
 }
 
-/** Linux counts in hundredths of a second: over 50,000 jobs that is 0.2 us a job for each process of the server. */
+/** Of ended processes Linux counts in hundredths of a second. */
 const microsPerTick = 10_000
 
 /** Of the server and all its processes, living and ended. */
 function serverMicros(postmaster: number): number {
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ')
-  // utime and stime of each; of the postmaster those of the children that it has waited for as well.
   const living = children.map((pid) => processMicros(Number(pid))).reduce((sum, micros) => sum + micros, 0)
-  return living + ticksOf(postmaster, 4) * microsPerTick
+  return living + processMicros(postmaster) + endedTicksOf(postmaster) * microsPerTick
 }
 
-/** Processor time of one process so far. */
+/** Processor time of one process of the server so far; they have one thread each. */
 export function processMicros(pid: number): number {
-  return ticksOf(pid, 2) * microsPerTick
-}
-
-function ticksOf(pid: number, fields: number): number {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const values = text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number)
-    return values.slice(11, 11 + fields).reduce((sum, ticks) => sum + ticks, 0)
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1_000
   } catch {
     // It ended just now: the postmaster counts it.
     return 0
   }
+}
+
+/** cutime and cstime: of the children that it has waited for. */
+function endedTicksOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const values = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return Number(values[13]) + Number(values[14])
 }

@@ -13,12 +13,14 @@ export const pickup: Bench = {
     { figure: 'serverMicros', title: 'server us', digits: 0 },
   ],
   compared: { figure: 'p99', better: 'less' },
-  peers: ['graphile', 'pg-boss'],
+  peers: ['graphile', 'pg-boss', 'BullMQ on PostgreSQL'],
   subjects: [
     { name: 'stellwerk same instance', script: 'stellwerk-pickup.ts' },
     { name: 'stellwerk other instance', script: 'stellwerk-pickup.ts', options: { other: 'yes' } },
     { name: 'stellwerk by SQL', script: 'stellwerk-pickup.ts', options: { by: 'sql' } },
     { name: 'graphile', script: 'graphile-pickup.ts' },
     { name: 'pg-boss', script: 'pg-boss-pickup.ts' },
+    { name: 'BullMQ on PostgreSQL', script: 'bullmq-pickup.ts', options: { on: 'postgres' } },
+    { name: 'BullMQ on Redis', script: 'bullmq-pickup.ts', options: { on: 'redis' }, needs: 'redis-server' },
   ],
 }

@@ -6,19 +6,24 @@ import { parseArgs } from 'node:util'
 import type { Bench, Figures } from './bench.ts'
 import { drain } from './drain.ts'
 import { enqueue } from './enqueue.ts'
+import { fanOut } from './fan-out.ts'
 import { describeRun } from './machine.ts'
 import { measure } from './measure.ts'
 import { pickup } from './pickup.ts'
+import { processes } from './processes.ts'
 import { profile } from './profile.ts'
+import { fairness, growth, situations } from './situations.ts'
+import { start } from './start.ts'
 import { median, tableOf } from './table.ts'
+import { work } from './work.ts'
 
 // `npm run bench -- <name>`: see README.md.
 
-const benches: readonly Bench[] = [drain, pickup, enqueue]
+const benches: readonly Bench[] = [drain, pickup, enqueue, fanOut, situations, growth, fairness, work, processes, start]
 const usage = `npm run bench -- <name> [options]
 
-${benches.map(({ name, about }) => `  ${name.padEnd(9)} ${about}`).join('\n')}
-  profile   Where the time of a drain goes: statements, WAL, buffers, functions of Node.
+${benches.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`).join('\n')}
+  profile    Where the time of a drain goes: statements, WAL, buffers, functions of Node.
 
   --reps 3          repetitions of each subject, interleaved
   --jobs 50000      instead of the bench's own number
@@ -40,7 +45,13 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const bench = benches.find(({ name }) => name === positionals[0])
 const jobs = values.jobs === undefined ? undefined : wholeNumber('--jobs', values.jobs)
 const subjects = (from: Bench) =>
-  from.subjects.filter(({ name }) => values.only.split(',').some((word) => name.includes(word)))
+  from.subjects
+    .filter(({ name }) => values.only.split(',').some((word) => name.includes(word)))
+    .filter(({ name, needs }) => {
+      if (needs === undefined || isThere(needs)) return true
+      console.log(`${name} is left out: there is no ${needs} here.`)
+      return false
+    })
 
 if (positionals[0] === 'profile') await profile(subjects(drain)[0]!, jobs ?? drain.jobs)
 else if (bench === undefined) {
@@ -73,6 +84,10 @@ async function run(chosen: Bench, repetitions: number): Promise<void> {
     jobs: jobs ?? chosen.jobs,
     repetitions,
     machine,
+    compared: {
+      ...chosen.compared,
+      title: chosen.columns.find(({ figure }) => figure === chosen.compared.figure)?.title ?? chosen.compared.figure,
+    },
     results: resultsOf(found),
   })
 }
@@ -96,6 +111,10 @@ async function save(
   await writeFile(file, text)
   if (values.save !== undefined) await writeFile(`${folder}results/reference-${values.save}.json`, text)
   console.log(`\n${file}`)
+}
+
+function isThere(program: string): boolean {
+  return process.env.PATH!.split(':').some((folder) => existsSync(`${folder}/${program}`))
 }
 
 /** The product never depends on its peers: they are packages of the bench alone. */

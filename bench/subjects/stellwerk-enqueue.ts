@@ -1,9 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'pg'
 import { migrate } from '../../src/db/migrate.ts'
@@ -18,6 +16,7 @@ import { enqueueCalls, warmUpOf } from './enqueue-calls.ts'
 import { enqueueOrder } from './stellwerk-orders.ts'
 import { kinds } from './stellwerk-kinds.ts'
 import { startWorkers } from './stellwerk-workers.ts'
+import { untilReady } from './until-ready.ts'
 
 const kind = 'bench_0'
 
@@ -65,7 +64,7 @@ const ways = {
       } as NodeJS.ProcessEnv,
       stdio: ['ignore', 'inherit', 'inherit'],
     })
-    const { port, token } = await answersAt(dataDir)
+    const { port, token } = await untilReady(dataDir)
     const agent = new Agent({ keepAlive: true, maxSockets: Number(options.inFlight) })
     const call = (query: string, variables: object) =>
       post({ port, token, agent, body: JSON.stringify({ query, variables }) })
@@ -114,19 +113,6 @@ await runStep({
     })
   },
 })
-
-async function answersAt(dataDir: string): Promise<{ port: number; token: string }> {
-  for (;;) {
-    await wait(50)
-    try {
-      const { port } = JSON.parse(await readFile(join(dataDir, 'run.json'), 'utf8')) as { port: number | null }
-      const ready = await fetch(`http://127.0.0.1:${port}/ready`)
-      if (ready.ok) return { port: port!, token: (await readFile(join(dataDir, 'admin.token'), 'utf8')).trim() }
-    } catch {
-      // Not there yet: the step's own time limit ends it.
-    }
-  }
-}
 
 function post({
   port,

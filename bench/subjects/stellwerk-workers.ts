@@ -3,6 +3,7 @@ import { ensurePriorityIndex } from '../../src/db/ensure-priority-index.ts'
 import { createPools } from '../../src/db/pool.ts'
 import { createWakeup } from '../../src/events/wakeup.ts'
 import { createEvents } from '../../src/jobs/event.ts'
+import { builtInKinds, type BuiltInKind } from '../../src/jobs/kinds.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { createEnqueuer, type Enqueuer } from '../../src/resolvers/enqueue-batcher.ts'
 import type { OwnKind } from '../../src/workers/define-kind.ts'
@@ -19,12 +20,19 @@ interface Workers {
   /** 0: only what enqueues. */
   readonly slots?: number
   readonly onEnqueuer?: (enqueuer: Enqueuer) => void
+  /** As Prometheus would. */
+  readonly scrapeEveryMs?: number
 }
+
+const noBuiltIns = Object.fromEntries(Object.keys(builtInKinds).map((name) => [name, null])) as Record<
+  BuiltInKind,
+  null
+>
 
 /** The worker half of an instance as the service wires it, in this process: with metrics, without HTTP and log. Answers what stops it. */
 export async function startWorkers(
   url: string,
-  { dispatch = 'fair', kinds = drainKinds, slots = 4, onEnqueuer }: Workers = {},
+  { dispatch = 'fair', kinds = drainKinds, slots = 4, onEnqueuer, scrapeEveryMs }: Workers = {},
 ): Promise<() => Promise<void>> {
   const events = createEvents((error) => {
     throw error
@@ -44,17 +52,18 @@ export async function startWorkers(
     facts: () => ({ subscriptions: 0, abandoned: 0 }),
   })
   const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
-  createMetrics({
+  const metrics = createMetrics({
     events,
     db: pools.api,
     subscriptions: () => 0,
     eventLagSeconds: () => null,
+    eventGaps: () => 0,
     abandonedHandlers: () => 0,
   })
   const catalogue = kindCatalogue(kinds, {})
   const engine = createEngine({
     pools,
-    kinds: runnableKinds(catalogue, { email_send: null, cleanup_jobs: null }, kinds),
+    kinds: runnableKinds(catalogue, noBuiltIns, kinds),
     catalogue,
     providers: {},
     events,
@@ -70,7 +79,9 @@ export async function startWorkers(
   await wakeup.start()
   onEnqueuer?.(createEnqueuer({ pool: pools.enqueue, wakeup }))
   if (slots > 0) await engine.start([{ name: 'default', slots, kinds: null, tenantIds: null, dispatch }])
+  const scraping = scrapeEveryMs === undefined ? undefined : setInterval(() => void metrics.scrape(), scrapeEveryMs)
   return async () => {
+    clearInterval(scraping)
     await engine.stop(5_000)
     await wakeup.stop()
     await listener.stop()

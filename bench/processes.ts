@@ -1,0 +1,19 @@
+import type { Bench } from './bench.ts'
+
+/** Instances beside each other on one database. */
+export const processes: Bench = {
+  name: 'processes',
+  about: 'One backlog, drained by 1, 2 and 4 instances at once.',
+  jobs: 100_000,
+  columns: [
+    { figure: 'perSecond', title: 'jobs/s', digits: 0 },
+    { figure: 'serverMicros', title: 'server us', digits: 1 },
+  ],
+  compared: { figure: 'perSecond', better: 'more' },
+  peers: ['1'],
+  subjects: ['1', '2', '4'].map((count) => ({
+    name: count,
+    script: 'stellwerk-processes.ts',
+    options: { processes: count },
+  })),
+}

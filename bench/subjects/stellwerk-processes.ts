@@ -1,0 +1,72 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { migrate } from '../../src/db/migrate.ts'
+import { defineKind, z } from '../../src/index.ts'
+import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
+import { registerKinds } from '../../src/workers/register-kinds.ts'
+import { withClient } from '../measure.ts'
+import { runStep } from '../step.ts'
+import { startWorkers } from './stellwerk-workers.ts'
+import { untilNone } from './until-none.ts'
+
+// Several instances drain one backlog together; the processor time of the instances is not in the table.
+
+const asInstance = process.argv[3] === 'instance'
+let told = false
+const kind = defineKind({
+  name: 'nothing',
+  payload: z.object({ i: z.int() }),
+  example: { i: 0 },
+  async run() {
+    if (told) return
+    told = true
+    process.send!('started')
+  },
+})
+
+await runStep({
+  async prepare({ url, jobs }) {
+    await migrate(url)
+    await withClient(url, async (client) => {
+      await registerKinds(client, kindCatalogue([kind], {}))
+      await client.query(
+        `insert into mdm.aa_tenant (tenant_key, name) select 't' || i, 'bench' from generate_series(1, 100) i`,
+      )
+      for (let from = 0; from < jobs; from += 10_000)
+        await client.query(
+          `select from mdm.enqueue_jobs((select jsonb_agg(jsonb_build_object('kind', 'nothing', 'tenant', 't' || 1 + i % 100, 'payload', jsonb_build_object('i', i))) from generate_series($1::int, $2::int - 1) i), false)`,
+          [from, Math.min(from + 10_000, jobs)],
+        )
+    })
+  },
+  async measure({ url, options }, meter) {
+    if (asInstance) {
+      const stop = await startWorkers(url, { kinds: [kind] })
+      await once(process, 'disconnect')
+      await stop()
+      process.exit()
+    }
+    const instances = Array.from({ length: Number(options.processes) }, () =>
+      fork(import.meta.filename, ['measure', 'instance']),
+    )
+    await Promise.race(instances.map((instance) => once(instance, 'message')))
+    meter.begin()
+    await untilNone(url, `select from mdm.aa_job where lane = 0 limit 1`)
+    await untilNone(url, 'select from mdm.aa_claim limit 1')
+    const figures = meter.end()
+    for (const instance of instances) {
+      const ended = once(instance, 'exit')
+      instance.disconnect()
+      await ended
+    }
+    return figures
+  },
+  async check({ url, jobs }) {
+    await withClient(url, async (client) => {
+      const { rows } = await client.query<{ done: number }>(
+        `select count(distinct job_id)::int as done from mdm.aa_audit_log where action = 'job_done'`,
+      )
+      if (rows[0]!.done !== jobs) throw new Error(`${rows[0]!.done} of ${jobs} jobs are done.`)
+    })
+  },
+})

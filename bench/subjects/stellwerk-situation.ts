@@ -1,0 +1,157 @@
+import { Client } from 'pg'
+import { migrate } from '../../src/db/migrate.ts'
+import { defineKind, z } from '../../src/index.ts'
+import { deleteDoneJobs } from '../../src/sql/delete-done-jobs.ts'
+import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
+import { registerKinds } from '../../src/workers/register-kinds.ts'
+import { withClient } from '../measure.ts'
+import { runStep } from '../step.ts'
+import { startWorkers } from './stellwerk-workers.ts'
+
+// The first jobs of a backlog, in a situation that hurts other queues: beside a million done ones, say.
+
+/** These run before the meter begins: plans and code are warm then. */
+const warmUp = 2_000
+/** How many are measured, if there are as many. */
+const mostMeasured = 20_000
+const kindCount = 9
+
+interface Situation {
+  /** What stands in the database beside the backlog. */
+  before?(client: Client): Promise<unknown>
+  /** What goes on while it is worked off; answers what ends it. */
+  meanwhile?(url: string): Promise<() => Promise<unknown>>
+  readonly scrapeEveryMs?: number
+}
+
+const situations: Readonly<Record<string, Situation>> = {
+  clean: {},
+  'tenants that only wait': {
+    before: (client) =>
+      client.query(`
+        with waiting as (
+          insert into mdm.aa_tenant (tenant_key, name) select 'w' || i, 'bench' from generate_series(1, 10000) i returning id)
+        insert into mdm.aa_job (tenant_id, job_kind, payload, available_at, deferred, revision)
+        select id, 'bench_0', '{}', now() + interval '1 hour', true, 1 from waiting, generate_series(1, 3)`),
+  },
+  'foreign jobs ahead': {
+    async before(client) {
+      await registerKinds(client, kindCatalogue([foreign], {}))
+      await insertJobs(client, 300_000, { kinds: ['foreign'], tenants: 100, priority: 0 })
+    },
+  },
+  'a million done': { before: (client) => insertDone(client, 1_000_000) },
+  'held snapshot': {
+    async meanwhile(url) {
+      const client = new Client({ connectionString: url })
+      await client.connect()
+      await client.query('begin isolation level repeatable read')
+      await client.query('select from mdm.aa_tenant limit 1')
+      return () => client.end()
+    },
+  },
+  'metrics scraped': { before: (client) => insertDone(client, 1_000_000), scrapeEveryMs: 1_000 },
+  'retention at work': {
+    before: (client) => insertDone(client, 400_000),
+    async meanwhile(url) {
+      const client = new Client({ connectionString: url })
+      await client.connect()
+      let going = true
+      const deleting = (async () => {
+        for (let after: string | null = '00000000-0000-0000-0000-000000000000'; going && after !== null;)
+          after = (await deleteDoneJobs(client, 0, after, 1_000))[0]!.lastId
+      })()
+      return async () => {
+        going = false
+        await deleting
+        await client.end()
+      }
+    },
+  },
+}
+
+const started = { jobs: 0, from: () => {}, until: () => {}, last: 0 }
+const kinds = Array.from({ length: kindCount }, (_, i) =>
+  defineKind({
+    name: `bench_${i}`,
+    payload: z.looseObject({}),
+    async run() {
+      started.jobs += 1
+      if (started.jobs === warmUp) started.from()
+      if (started.jobs === started.last) started.until()
+    },
+  }),
+)
+const foreign = defineKind({ name: 'foreign', payload: z.looseObject({}), run: async () => undefined })
+
+await runStep({
+  async prepare({ url, jobs, options }) {
+    const tenants = Number(options.tenants)
+    await migrate(url)
+    await withClient(url, async (client) => {
+      await registerKinds(client, kindCatalogue(kinds, {}))
+      await client.query(
+        `insert into mdm.aa_tenant (tenant_key, name) select 't' || i, 'bench' from generate_series(1, $1::int) i`,
+        [tenants],
+      )
+      await situationOf(options).before?.(client)
+      await insertJobs(client, jobs + warmUp, { kinds: kinds.map(({ name }) => name), tenants, priority: 100 })
+    })
+  },
+  async measure({ url, jobs, options }, meter) {
+    const { meanwhile, scrapeEveryMs } = situationOf(options)
+    const measured = Math.min(jobs, mostMeasured)
+    const all = Promise.withResolvers<void>()
+    Object.assign(started, { from: () => meter.begin(), until: all.resolve, last: warmUp + measured })
+    const leave = await meanwhile?.(url)
+    const stop = await startWorkers(url, {
+      kinds,
+      dispatch: options.dispatch === 'priority' ? 'priority' : 'fair',
+      ...(scrapeEveryMs === undefined ? {} : { scrapeEveryMs }),
+    })
+    await all.promise
+    const figures = meter.end(measured)
+    await stop()
+    await leave?.()
+    return figures
+  },
+  async check({ url }) {
+    // What was under way at the end has been settled or given back.
+    await withClient(url, async (client) => {
+      const { rows } = await client.query<{ wrong: number; running: number }>(`
+        select (select count(*)::int from mdm.aa_job j where status = 'done' and runs = 1 and created_at > '2020-01-02Z' and not exists (
+                  select from mdm.aa_audit_log a where a.job_id = j.id and a.action = 'job_done')) as wrong,
+               (select count(*)::int from mdm.aa_job where status = 'running') as running`)
+      if (rows[0]!.wrong > 0 || rows[0]!.running > 0) throw new Error(`Not exactly once: ${JSON.stringify(rows[0])}`)
+    })
+  },
+})
+
+function situationOf(options: Readonly<Record<string, string>>): Situation {
+  return situations[options.situation ?? 'clean']!
+}
+
+/** Of all tenants and kinds in turn. */
+async function insertJobs(
+  client: Client,
+  count: number,
+  { kinds: names, tenants, priority }: { kinds: readonly string[]; tenants: number; priority: number },
+): Promise<void> {
+  for (let from = 0; from < count; from += 10_000)
+    await client.query(
+      `select from mdm.enqueue_jobs((
+         select jsonb_agg(jsonb_build_object('kind', ($3::text[])[1 + (i / $4) % cardinality($3)], 'tenant', 't' || 1 + i % $4, 'priority', $5::int, 'payload', '{"i": 1}'::jsonb))
+           from generate_series($1::int, $2::int - 1) i), false)`,
+      [from, Math.min(from + 10_000, count), names, tenants, priority],
+    )
+}
+
+/** Jobs of long ago. */
+async function insertDone(client: Client, count: number): Promise<void> {
+  await client.query(
+    `insert into mdm.aa_job (id, tenant_id, job_kind, status, attempts, runs, revision, created_at, available_at, completed_at)
+     select ('016f5e66-e800-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, t.id, 'bench_0', 'done', 1, 1, 3, '2020-01-01Z', '2020-01-01Z', '2020-01-01Z'
+       from generate_series(1, $1::int) i join (select id, row_number() over () as n from mdm.aa_tenant where tenant_key like 't%') t on t.n = 1 + i % 100`,
+    [count],
+  )
+}
