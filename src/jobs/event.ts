@@ -14,6 +14,10 @@
  * | connection:lost / connection:restored | a long-lived connection broke, came back |
  * | kinds:differ | this instance registered other defaults for a kind than the database had |
  * | provider:out / provider:back | a provider takes no mail and its kind is paused for `ms` (told again each time), or takes it again |
+ * | provider:paced | a provider asked for less (`reason`) or may have more again: its bucket has `rps` now; null: it has none |
+ * | webhook:attempted | a request to a webhook endpoint has ended |
+ * | webhook:disabled | an endpoint was switched off: it wants no more, has failed for too long, or lies where none may |
+ * | bulk:started / bulk:batch / bulk:ended | a bulk operation was asked for, moved some jobs, came to its end (told by whoever ended it) |
  * | instance:lost | the database had given this instance up for dead; it registered anew |
  */
 export type Event =
@@ -41,10 +45,65 @@ export type Event =
       readonly ms: number
     }
   | { readonly type: 'provider:back'; readonly provider: string; readonly kind: string }
+  | {
+      readonly type: 'provider:paced'
+      readonly provider: string
+      readonly kind: string
+      readonly rps: number | null
+      readonly reason: string | null
+    }
+  | {
+      readonly type: 'webhook:attempted'
+      readonly deliveryId: string
+      readonly endpointId: string
+      readonly tenantId: string
+      readonly outcome: WebhookOutcome
+      /** Null: there was no answer. */
+      readonly status: number | null
+      readonly durationMs: number
+    }
+  | {
+      readonly type: 'webhook:disabled'
+      readonly endpointId: string
+      readonly tenantId: string
+      readonly reason: string
+    }
+  | {
+      readonly type: 'bulk:started'
+      readonly operationId: string
+      readonly action: BulkAction
+      readonly matched: number
+      readonly ratePerSecond: number | null
+      readonly by: string
+    }
+  | {
+      readonly type: 'bulk:batch'
+      readonly operationId: string
+      readonly action: BulkAction
+      readonly succeeded: number
+      readonly skipped: number
+    }
+  | ({ readonly type: 'bulk:ended' } & BulkEnd)
   | { readonly type: 'instance:lost'; readonly instanceId: string }
 
-/** What ails a provider: it cannot be reached, it refuses everybody (a password, a certificate), or it asks for less. */
-export type ProviderFault = 'unreachable' | 'refusing' | 'throttling'
+/** Taken by the receiver; to be tried again; not wanted any more (410); to a place where webhooks must not go. */
+export type WebhookOutcome = 'delivered' | 'failed' | 'gone' | 'forbidden'
+
+/** What can be done to many jobs. */
+export type BulkAction = 'replay' | 'discard' | 'cancel' | 'stop'
+
+/** How a bulk operation ended, and how many jobs it had moved by then, or found moved on. */
+export interface BulkEnd {
+  readonly operationId: string
+  readonly action: BulkAction
+  readonly status: 'completed' | 'cancelled' | 'faulted'
+  readonly matched: number
+  readonly succeeded: number
+  readonly skipped: number
+}
+
+/** What ails a provider: it cannot be reached, or it refuses everybody (a password, a certificate). */
+export type ProviderFault = 'unreachable' | 'refusing'
 
 export interface ClaimedFacts {
   readonly id: string

@@ -34,6 +34,11 @@ export interface JobKind {
   /** The field of the GraphQL input `JobInput` that enqueues it typed; null: `custom`. */
   readonly inputField: string | null
   readonly schedule: KindSchedule | null
+  /**
+   * At most so many of its runs at once in one process, over all its pools: they take memory or processor cores. `coresButOne`: one core
+   * is left to everything else, where there is more than one. Without it: as many as there are slots.
+   */
+  readonly perInstance?: number | 'coresButOne'
 }
 
 /** When a kind enqueues itself, once per tick over all instances. */

@@ -39,6 +39,8 @@ export const moves = {
   update: { from: ['pending'], to: 'pending', action: 'job_updated', fenced: false },
   claim: { from: ['pending'], to: 'running', action: null, fenced: false },
   finish: { from: ['running'], to: 'done', action: 'job_done', fenced: true },
+  /** Another job of its kind does its work too (outbox_dispatch: one fan-out takes the events of those that wait). */
+  absorb: { from: ['pending'], to: 'done', action: 'job_done', fenced: false },
   retry: { from: ['running'], to: 'pending', action: 'job_retry', fenced: true },
   bury: { from: ['running'], to: 'dlq', action: 'job_dlq', fenced: true },
   release: { from: ['running'], to: 'pending', action: 'job_released', fenced: true },

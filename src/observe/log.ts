@@ -91,6 +91,40 @@ function logEvent(log: Logger, event: Event): void {
     case 'provider:back':
       log.info({ provider: event.provider, kind: event.kind }, 'provider back: its kind goes on')
       return
+    case 'provider:paced': {
+      const { provider, kind, rps, reason } = event
+      if (reason === null) log.info({ provider, kind, rps }, 'provider gets more again')
+      else log.warn({ provider, kind, rps, reason }, 'provider asked for less: it gets less for a while')
+      return
+    }
+    case 'webhook:attempted': {
+      const { type: _, outcome, ...facts } = event
+      // A failure that ends or delays a job has a line of its own.
+      log.debug({ ...facts, outcome }, 'webhook attempted')
+      return
+    }
+    case 'webhook:disabled':
+      log.error(
+        { endpointId: event.endpointId, tenantId: event.tenantId, reason: event.reason },
+        'webhook endpoint disabled: its deliveries are held',
+      )
+      return
+    case 'bulk:started': {
+      const { operationId, action, matched, ratePerSecond, by } = event
+      log.info({ operationId, action, matched, ratePerSecond, by }, 'bulk operation started')
+      return
+    }
+    case 'bulk:batch': {
+      const { operationId, action, succeeded, skipped } = event
+      log.debug({ operationId, action, succeeded, skipped }, 'bulk operation moved jobs')
+      return
+    }
+    case 'bulk:ended': {
+      const { operationId, action, status, matched, succeeded, skipped } = event
+      const level = status === 'faulted' ? 'error' : 'info'
+      log[level]({ operationId, action, status, matched, succeeded, skipped }, 'bulk operation ended')
+      return
+    }
     case 'instance:lost':
       log.warn({ instanceId: event.instanceId }, 'instance lost: it was taken for dead and has registered anew')
       return

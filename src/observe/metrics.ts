@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Event, Events, RecoveredFacts } from '../jobs/event.ts'
 import { countJobsByState, type JobCount, type QueueState } from '../sql/count-jobs-by-state.ts'
 import type { Queryable } from '../sql/statement.ts'
@@ -12,8 +12,12 @@ export interface MetricsSources {
   readonly subscriptions: () => number
   /** How far this instance's event relay is behind the journal; null while it does not run. */
   readonly eventLagSeconds: () => number | null
+  /** Journal ids that this instance's event relay still waits for although it has told later ones. */
+  readonly eventGaps: () => number
   /** Handlers that ignored their abort and still have not ended. */
   readonly abandonedHandlers: () => number
+  /** For each loop of this process by how many seconds its next sign of progress is late. */
+  readonly overdueLoops?: () => ReadonlyMap<string, number>
 }
 
 /** The metrics of one process. */
@@ -43,7 +47,9 @@ export function createMetrics({
   db,
   subscriptions,
   eventLagSeconds,
+  eventGaps,
   abandonedHandlers,
+  overdueLoops = () => new Map(),
 }: MetricsSources): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -84,6 +90,43 @@ export function createMetrics({
     registers,
   })
 
+  const webhookRequests = new Counter({
+    name: 'mdm_webhook_requests_total',
+    help: 'Requests to webhook endpoints, by outcome: delivered, failed, gone, forbidden.',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const webhookSeconds = new Histogram({
+    name: 'mdm_webhook_request_seconds',
+    help: 'From the start of a request to a webhook endpoint to the end of its answer.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
+    registers,
+  })
+  const webhooksDisabled = new Counter({
+    name: 'mdm_webhook_endpoints_disabled_total',
+    help: 'Webhook endpoints that this instance has switched off.',
+    registers,
+  })
+
+  const bulkStarted = new Counter({
+    name: 'mdm_bulk_operations_started_total',
+    help: 'Bulk operations that were asked for at this instance.',
+    labelNames: ['action'],
+    registers,
+  })
+  const bulkEnded = new Counter({
+    name: 'mdm_bulk_operations_ended_total',
+    help: 'Bulk operations that this instance ended, by how: completed, cancelled, faulted.',
+    labelNames: ['action', 'status'],
+    registers,
+  })
+  const bulkJobs = new Counter({
+    name: 'mdm_bulk_jobs_total',
+    help: 'Jobs that this instance dealt with in bulk operations: succeeded, or skipped since they had moved on.',
+    labelNames: ['action', 'outcome'],
+    registers,
+  })
+
   const gauge = (name: string, help: string, read: () => number | null) =>
     new Gauge({
       name,
@@ -97,7 +140,22 @@ export function createMetrics({
     })
   gauge('mdm_subscriptions', 'Open subscriptions of this instance.', subscriptions)
   gauge('mdm_event_lag_seconds', 'How far the event relay is behind the journal.', eventLagSeconds)
+  gauge(
+    'mdm_event_gaps',
+    'Journal ids that the event relay still waits for, because a transaction that drew them may be open. Stays above 0: look for one.',
+    eventGaps,
+  )
   gauge('mdm_abandoned_handlers', 'Handlers that ignored their abort and still have not ended.', abandonedHandlers)
+  new Gauge({
+    name: 'mdm_loop_overdue_seconds',
+    help: 'By how much the next sign of progress of a loop is late; 0: it gets on.',
+    labelNames: ['loop'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [loop, seconds] of overdueLoops()) this.set({ loop }, seconds)
+    },
+  })
   const refreshJobGauges = createJobGauges(registry, db, events)
 
   const count = (event: Event): void => {
@@ -125,6 +183,23 @@ export function createMetrics({
           attempts.add(kind, recoveredOutcome[status])
           recoveries.inc({ kind, cause })
         }
+        return
+      case 'webhook:attempted':
+        webhookRequests.inc({ outcome: event.outcome })
+        webhookSeconds.observe(event.durationMs / 1000)
+        return
+      case 'webhook:disabled':
+        webhooksDisabled.inc()
+        return
+      case 'bulk:started':
+        bulkStarted.inc({ action: event.action })
+        return
+      case 'bulk:batch':
+        bulkJobs.inc({ action: event.action, outcome: 'succeeded' }, event.succeeded)
+        bulkJobs.inc({ action: event.action, outcome: 'skipped' }, event.skipped)
+        return
+      case 'bulk:ended':
+        bulkEnded.inc({ action: event.action, status: event.status })
         return
       case 'provider:out':
         providerOut.set({ provider: event.provider, kind: event.kind }, 1)

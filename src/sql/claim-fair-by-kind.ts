@@ -1,5 +1,5 @@
 import type { FairParams } from './claim-fair.ts'
-import { moveToRunning, type ClaimedRow, type ClaimParams } from './claim-parts.ts'
+import { begunWith, moveToRunning, metOnTheWay, type ClaimParams, type ClaimedRow } from './claim-parts.ts'
 import { statement } from './statement.ts'
 
 /**
@@ -10,10 +10,11 @@ export const claimFairByKind = statement<[...ClaimParams, ...FairParams, pairBou
   'claim_fair_by_kind',
   `-- pending -> running, fairly between tenants, for some kinds; lives on aa_job_by_kind
 -- Rows are compared as (kind, tenant) and ordered as the index is: no other index can serve that, whatever the statistics make the planner think.
-with recursive pair as (
+with recursive ${begunWith('aa_job_by_kind')},
+pair as (
   select k.kind, 0 as arm, $8::uuid as tenant_id, null::int as priority, null::timestamptz as available_at, null::uuid as id, null::tid as tid,
          0 as n, false as usable
-    from unnest($4::text[]) k(kind)
+    from begun, unnest($4::text[]) k(kind)
   union all
   select p.kind, h.arm, h.tenant_id, h.priority, h.available_at, h.id, h.tid, p.n + u.usable::int, u.usable
     from pair p
@@ -68,7 +69,8 @@ picked as materialized (
     from (select * from turn order by round, arm, tenant_id, rn) t
    cross join lateral (select j.ctid as tid from mdm.aa_job j where j.ctid = t.tid and j.lane = 0 for update skip locked) l
    limit $5::int),
-${moveToRunning}
+${metOnTheWay('aa_job_by_kind', 'select 2 * (select count(*) from pair) + count(*), coalesce(sum(o.depth), 0) from open o')},
+${moveToRunning(', (select met from way)', 'exists (select from open)')}
  order by p.round, p.arm, p.tenant_id, p.rn`,
   { rowMode: 'array' },
 )

@@ -47,7 +47,7 @@ picked as materialized (
     from (select * from ranked where rn <= depth order by (rn - 1 + taken) / weight, arm, tenant_id, rn) t
    cross join lateral (select j.ctid as tid from mdm.aa_job j where j.ctid = t.tid and j.lane = 0 for update skip locked) l
    limit $5::int),
-${moveToRunning}
+${moveToRunning('', 'exists (select from due)')}
  order by p.round, p.arm, p.tenant_id, p.rn`,
   { rowMode: 'array' },
 )

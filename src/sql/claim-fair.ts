@@ -1,4 +1,4 @@
-import { moveToRunning, type ClaimedRow, type ClaimParams } from './claim-parts.ts'
+import { begunWith, moveToRunning, metOnTheWay, type ClaimParams, type ClaimedRow } from './claim-parts.ts'
 import { statement } from './statement.ts'
 
 /** Further parameters of the fair claims. */
@@ -24,8 +24,9 @@ export const claimFair = statement<[...ClaimParams, ...FairParams], ClaimedRow>(
   'claim_fair',
   `-- pending -> running, fairly between tenants; lives on aa_job_by_tenant
 -- Ranges in place of equality, and the index's whole order: no other index can serve them, whatever the statistics make the planner think.
-with recursive walk as (
-  select 0 as arm, $8::uuid as tenant_id, 0 as n, false as usable
+with recursive ${begunWith('aa_job_by_tenant')},
+walk as (
+  select 0 as arm, $8::uuid as tenant_id, 0 as n, false as usable from begun
   union all
   select h.arm, h.tenant_id, w.n + h.usable::int, h.usable
     from walk w
@@ -74,7 +75,8 @@ turn as (
             for update skip locked) z) c),
 picked as materialized (
   select id, tid, round, arm, tenant_id, rn from turn order by round, arm, tenant_id, rn limit $5::int),
-${moveToRunning}
+${metOnTheWay('aa_job_by_tenant', 'select 2 * (select count(*) from walk) + count(*), coalesce(sum(s.weight), 0) * greatest($10::int, 1) from seen s')},
+${moveToRunning(', (select met from way)')}
  order by p.round, p.arm, p.tenant_id, p.rn`,
   { rowMode: 'array' },
 )

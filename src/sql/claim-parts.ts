@@ -14,6 +14,10 @@ export type ClaimedRow = [
   idempotencyKey: string | null,
   correlationId: string | null,
   claimId: string,
+  /** What the statement had to walk past, if it was far; the same in each row. Dead: claimed or gone, and kept while a session holds an old snapshot. */
+  met?: 'dead' | 'foreign' | null,
+  /** Its due time, where a scan may start behind it: as the database writes it, exactly (FAULTS F04). */
+  availableAt?: string | null,
 ]
 
 /** Parameters that every claim begins with. */
@@ -30,11 +34,28 @@ export type ClaimParams = [
   excludedTenants: string,
 ]
 
+/** Further parameters of the claims by priority. */
+export type PriorityParams = [
+  /** Null: every tenant. */
+  tenantIds: readonly string[] | null,
+  /** The scan starts behind this (priority, due time, id): what was claimed before stays in the index, dead, while a session holds an old snapshot. */
+  pastPriority: number,
+  pastAvailableAt: string,
+  pastId: string,
+]
+
+/** The due time of the last job of the claim, where the next one is to start behind it. */
+export const lastKeyAt = `(select k.available_at::text from picked k
+          where $10::timestamptz > '-infinity' or (select met from way) = 'dead' order by k.priority desc, k.available_at desc, k.id desc limit 1)`
+/** In front of every job. */
+export const noKey = [-2_147_483_648, '-infinity', '00000000-0000-0000-0000-000000000000'] as const
+
 /**
  * pending -> running for the rows of `picked` (columns id, tid). The update goes by ctid: joined on id with a limit above one it became
- * a scan of the whole table. The claim row is written with it; no journal row is (+10 us a job): the facts stand on the job.
+ * a scan of the whole table. The claim row is written with it; no journal row is (+10 us a job): the facts stand on the job. `found` is SQL for
+ * whether due jobs were found: if others had locked them all, one row of nulls says so.
  */
-export const moveToRunning = `moved as (
+export const moveToRunning = (more = '', found: string | null = null): string => `moved as (
   update mdm.aa_job j
      set status = 'running', claimed_by = $1, claimed_at = now(), heartbeat_at = null, attempts = j.attempts + 1, runs = j.runs + 1,
          revision = j.revision + 1, claim_revision = j.revision + 1, lease = $3::bigint
@@ -47,5 +68,31 @@ noted as (
   returning id)
 select m.id, m.tenant_id, m.job_kind, m.payload, m.attempts, m.max_attempts, m.priority,
        date_part('epoch', m.created_at) * 1000, date_part('epoch', m.available_at) * 1000, date_part('epoch', now()) * 1000,
-       m.idempotency_key, m.correlation_id, (select id from noted)
-  from moved m join picked p on p.id = m.id`
+       m.idempotency_key, m.correlation_id, (select id from noted)${more}
+  from ${found === null ? 'moved m join picked p on p.id = m.id' : `(select) one left join (moved m join picked p on p.id = m.id) on true where p.id is not null or ${found}`}`
+
+/** Whether a claim found due jobs, and others had locked them all. */
+export const foundLocked = (rows: readonly ClaimedRow[]): boolean =>
+  rows.length === 1 && (rows[0]?.[0] ?? null) === null
+
+/** An index that every database has is looked up when the statement is planned; one that is made for a pool may be missing, and counts nothing. */
+type CountedIndex = 'aa_job_by_tenant' | 'aa_job_by_kind' | 'aa_job_by_priority' | 'aa_job_by_kind_priority'
+
+/** What this session has been given of an index: entries, rows that were found alive behind them, and pages. The server counts it anyway. */
+function givenBy(index: CountedIndex): string {
+  const name = index.endsWith('priority') ? `to_regclass('mdm.${index}')` : `'mdm.${index}'::regclass`
+  return `select pg_stat_get_xact_tuples_returned(${name}) as entries, pg_stat_get_xact_tuples_fetched(${name}) as alive, pg_stat_get_xact_blocks_fetched(${name}) as pages`
+}
+
+/** Has to be read before the index is. */
+export const begunWith = (index: CountedIndex): string => `begun as materialized (${givenBy(index)})`
+
+/**
+ * What the statement met on its way, if it had to walk far for what it brought: SQL over `needed` (probes, jobs), how often it had to enter the
+ * index and how many jobs it had to look at. To be read after all turns are picked, and null as a rule: a value in each row of a claim is a
+ * quarter of a microsecond a job. Jobs of foreign kinds are passed over inside the index, so that only its pages tell of them.
+ */
+export const metOnTheWay = (index: CountedIndex, needed: string): string => `way as (
+  select case when g.entries - b.entries - g.alive + b.alive - n.probes > 64 + 4 * $5::int then 'dead'
+              when g.alive - b.alive - n.probes - n.jobs > 64 + 4 * $5::int or g.pages - b.pages - 5 * n.probes > 16 + $5::int then 'foreign' end as met
+    from begun b, (${givenBy(index)}) g, (${needed}) n(probes, jobs))`

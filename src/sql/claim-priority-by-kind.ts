@@ -1,29 +1,53 @@
-import { moveToRunning, type ClaimedRow, type ClaimParams } from './claim-parts.ts'
+import {
+  begunWith,
+  lastKeyAt,
+  moveToRunning,
+  metOnTheWay,
+  type ClaimParams,
+  type PriorityParams,
+  type ClaimedRow,
+} from './claim-parts.ts'
 import { statement } from './statement.ts'
 
 /**
  * The claim of pools with dispatch `priority` that are limited to some kinds: one ordered probe a kind, merged without locks, then locked
  * in that order (locks inside the probes would lock every due job). Four times the limit is looked at, so that rows locked by others are skipped.
  */
-export const claimPriorityByKind = statement<[...ClaimParams, tenantIds: readonly string[] | null], ClaimedRow>(
+export const claimPriorityByKind = statement<[...ClaimParams, ...PriorityParams, pairBounds: string], ClaimedRow>(
   'claim_priority_by_kind',
-  `-- pending -> running, by priority and due time, for some kinds; lives on aa_job_by_kind_priority
-with picked as materialized (
+  `-- pending -> running, by priority and due time, for some kinds; lives on aa_job_by_kind_priority, and on aa_job_by_kind or aa_job_by_tenant for pairs whose bucket is in use
+with ${begunWith('aa_job_by_kind_priority')},
+picked as materialized (
   select t.id, l.tid, t.priority, t.available_at
     from (
-      select h.* from unnest($4::text[]) k(kind)
+      (select h.* from begun, unnest($4::text[]) k(kind)
        cross join lateral (
          select j.id, j.ctid as tid, j.priority, j.available_at
            from mdm.aa_job j
-          where j.lane = 0 and j.job_kind = k.kind and j.available_at <= now()
-            and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text) and not $7::jsonb ? j.tenant_id::text
-     and ($8::uuid[] is null or j.tenant_id = any ($8))
-          order by j.priority, j.available_at, j.id
-          limit $5::int * 4) h
-       order by h.priority, h.available_at, h.id) t
+          where j.lane = 0 and (j.job_kind, j.priority, j.available_at, j.id) > (k.kind, $9::int, $10::timestamptz, $11::uuid)
+            and j.job_kind <= k.kind and j.available_at <= now()
+            and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text) and not $12::jsonb ? (j.job_kind || ' ' || j.tenant_id::text)
+            and not $7::jsonb ? j.tenant_id::text
+            and ($8::uuid[] is null or j.tenant_id = any ($8))
+          order by j.job_kind, j.priority, j.available_at, j.id
+          limit $5::int * 4) h)
+      union all
+      -- No more of a pair than its bucket holds tokens for.
+      (select h.*
+         from jsonb_each_text($12::jsonb) b(pair, most)
+        cross join lateral (select split_part(b.pair, ' ', 1) as kind, split_part(b.pair, ' ', 2)::uuid as tenant_id) o
+        cross join lateral (
+          select j.id, j.ctid as tid, j.priority, j.available_at
+            from mdm.aa_job j
+           where j.lane = 0 and j.job_kind = o.kind and j.tenant_id >= o.tenant_id and j.tenant_id <= o.tenant_id and j.available_at <= now()
+           order by j.tenant_id, j.priority, j.available_at, j.id
+           limit b.most::int) h
+        where o.kind = any ($4::text[]) and not $6::jsonb ? b.pair and not $7::jsonb ? o.tenant_id::text and ($8::uuid[] is null or o.tenant_id = any ($8)))
+       order by priority, available_at, id) t
    cross join lateral (select j.ctid as tid from mdm.aa_job j where j.ctid = t.tid and j.lane = 0 for update skip locked) l
    limit $5::int),
-${moveToRunning}
+${metOnTheWay('aa_job_by_kind_priority', 'select cardinality($4::text[]), $5::int * 4 * cardinality($4::text[])')},
+${moveToRunning(`, (select met from way), ${lastKeyAt}`)}
  order by p.priority, p.available_at, p.id`,
   { rowMode: 'array' },
 )

@@ -1,20 +1,30 @@
-import { moveToRunning, type ClaimedRow, type ClaimParams } from './claim-parts.ts'
+import {
+  begunWith,
+  lastKeyAt,
+  moveToRunning,
+  metOnTheWay,
+  type ClaimParams,
+  type PriorityParams,
+  type ClaimedRow,
+} from './claim-parts.ts'
 import { statement } from './statement.ts'
 
 /** The claim of pools with dispatch `priority` that serve all kinds: the seed's global order. */
-export const claimPriority = statement<[...ClaimParams, tenantIds: readonly string[] | null], ClaimedRow>(
+export const claimPriority = statement<[...ClaimParams, ...PriorityParams], ClaimedRow>(
   'claim_priority',
   `-- pending -> running, by priority and due time; lives on aa_job_by_priority
-with picked as materialized (
+with ${begunWith('aa_job_by_priority')},
+picked as materialized (
   select j.id, j.ctid as tid, j.priority, j.available_at
     from mdm.aa_job j
-   where j.lane = 0 and j.available_at <= now() and j.job_kind = any ($4::text[])
+   where (select true from begun) and j.lane = 0 and (j.priority, j.available_at, j.id) > ($9::int, $10::timestamptz, $11::uuid) and j.available_at <= now() and j.job_kind = any ($4::text[])
      and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text) and not $7::jsonb ? j.tenant_id::text
      and ($8::uuid[] is null or j.tenant_id = any ($8))
    order by j.priority, j.available_at, j.id
    limit $5::int
      for update skip locked),
-${moveToRunning}
+${metOnTheWay('aa_job_by_priority', 'select 1, $5::int')},
+${moveToRunning(`, (select met from way), ${lastKeyAt}`)}
  order by p.priority, p.available_at, p.id`,
   { rowMode: 'array' },
 )

@@ -14,19 +14,23 @@ export interface RolledUp {
 export const rollUpJournal = statement<[limit: number], RolledUp>(
   'roll_up_journal',
   `-- journal -> aa_stat_minute; on the journal's primary key. The cursor's row is locked: a row is counted once, whoever counts
-with place as materialized (select c.high, c.gaps from mdm.aa_stat_cursor c for update),
-late as materialized (
-  select found.*
-    from place
-   cross join lateral unnest(place.gaps) g(span)
-   cross join lateral (
-     select ${statColumns} from mdm.aa_audit_log a where a.id >= lower(g.span) and a.id < upper(g.span) order by a.id limit $1::int) found
-   limit $1::int),
-fresh as materialized (
-  select found.*
+with place as materialized (select c.high, c.gaps from mdm.aa_stat_cursor c limit 1 for update),
+seen as materialized (
+  (select true as late, found.*
+     from place
+    cross join lateral unnest(place.gaps) g(span)
+    cross join lateral (
+      select ${statColumns} from mdm.aa_audit_log a where a.id >= lower(g.span) and a.id < upper(g.span) order by a.id limit $1::int) found
+    limit $1::int)
+  union all
+  select false, found.*
     from place
    cross join lateral (select ${statColumns} from mdm.aa_audit_log a where a.id > place.high order by a.id limit $1::int) found),
-seen as materialized (select * from late union all select * from fresh),
+-- Between the old mark and the new one nothing is missing but where the rows are fewer than the ids: only then are the ids gone through.
+top as materialized (
+  select coalesce(max(s.id) filter (where not s.late), (select high from place)) as id, max(s.at) as at,
+         count(*) filter (where s.late)::int as late, count(*) filter (where not s.late)::int as fresh
+    from seen s),
 ${slicesOf('seen')},
 counted as (
   insert into mdm.aa_stat_minute as s (tenant_id, job_kind, minute, enqueued, done, errors, dead, stopped, recovered, released, throttled, wait_ms, run_ms, wait_hist, run_hist)
@@ -42,12 +46,13 @@ counted as (
 moved as (
   update mdm.aa_stat_cursor c
      set high = top.id, rolled_at = greatest(c.rolled_at, top.at),
-         gaps = c.gaps + int8multirange(int8range(c.high, top.id, '(]')) - top.ids
-    from (select coalesce(max(f.id), (select high from place)) as id, (select max(s.at) from seen s) as at,
-                 coalesce((select range_agg(int8range(s.id, s.id, '[]')) from seen s), '{}') as ids
-            from fresh f) top
-   where exists (select from seen)
+         gaps = case when top.late = 0 and top.fresh = top.id - c.high then c.gaps
+                     else c.gaps + int8multirange(int8range(c.high, top.id, '(]'))
+                          - coalesce((select range_agg(int8range(s.id, s.id, '[]')) from seen s), '{}') end
+    from top
+   where top.late + top.fresh > 0
   returning c.gaps)
-select (select count(*)::int from seen) as rows, (select count(*) from late) = $1::int or (select count(*) from fresh) = $1::int as more,
-       coalesce((select gaps from moved), (select gaps from place))::text as gaps`,
+select top.late + top.fresh as rows, top.late = $1::int or top.fresh = $1::int as more,
+       coalesce((select gaps from moved), (select gaps from place))::text as gaps
+  from top`,
 )

@@ -18,18 +18,22 @@ export type FollowUps = ReturnType<typeof followUpsOf>
 
 /** What a batch did. */
 export interface BulkBatch {
+  /** As it was before. */
   readonly operation: BulkOperationRow
   readonly succeeded: number
+  readonly skipped: number
+  /** Whether it was the last one. */
+  readonly completed: boolean
   /** Running jobs were asked to end: their workers have to hear of it. */
   readonly requested: boolean
 }
 
 /** The database refused a step of an operation: it would refuse it again. */
 export class BulkFault extends Error {
-  readonly operationId: string
-  constructor(operationId: string, cause: unknown) {
-    super(`A batch of the bulk operation ${operationId} failed.`, { cause })
-    this.operationId = operationId
+  readonly operation: BulkOperationRow
+  constructor(operation: BulkOperationRow, cause: unknown) {
+    super(`A batch of the bulk operation ${operation.id} failed.`, { cause })
+    this.operation = operation
   }
 }
 
@@ -75,11 +79,12 @@ export async function runBulkBatch(
       const pauseMs = ratePerSecond === null ? Math.max(tookMs, leastPauseMs) : (batch.length * 1_000) / ratePerSecond
       await advanceBulkOperation(tx, operation.id, moved.succeeded, batch.length - moved.succeeded, pauseMs)
       const done = operation.succeeded + operation.skipped + batch.length
-      if (batch.length === 0 || done >= operation.matched) await completeBulkOperation(tx, operation.id)
-      return { operation, ...moved }
+      const isLast = batch.length === 0 || done >= operation.matched
+      const ended = isLast ? await completeBulkOperation(tx, operation.id) : []
+      return { operation, ...moved, skipped: batch.length - moved.succeeded, completed: ended.length > 0 }
     })
   } catch (error) {
-    throw taken === undefined ? error : new BulkFault(taken.id, error)
+    throw taken === undefined ? error : new BulkFault(taken, error)
   }
 }
 

@@ -83,8 +83,8 @@ export function createCappedDispatcher({
       if (limit <= 0 || shape.kinds.length === 0 || performance.now() < quietUntil) return []
       const lease = drawLease()
       const excluded = { ...shape.excludedTenants, ...Object.fromEntries(passedOver.map((id) => [id, 1])) }
-      // A wake-up that comes meanwhile asks for another look.
-      quietUntil = performance.now() + quietForMs
+      // A wake-up that comes meanwhile asks for another look. What brings nothing is asked again without those who were passed over.
+      if (passedOver.length === 0) quietUntil = performance.now() + quietForMs
       const rows = await unheard.hear(lease, claimRows(limit, lease, shape, JSON.stringify(excluded)))
       if (rows === null) {
         locked = true

@@ -1,6 +1,7 @@
 import { databaseFault } from '../jobs/database-fault.ts'
 import type { Events } from '../jobs/event.ts'
 import { leavesOut, type ClaimShape } from './claim-rules.ts'
+import type { Pulse } from './pulses.ts'
 import type { Run } from './run.ts'
 
 /** Claims while something is wanted, and knows when another look is worth while. */
@@ -21,6 +22,7 @@ interface ClaimLoopDeps {
   /** When what this pool could not claim for its caps may be tried again; null: nothing was. */
   readonly retryInMs: () => number | null
   readonly events: Events
+  readonly pulse: Pulse
   readonly pollMs: number
 }
 
@@ -28,7 +30,7 @@ const retryAfterMs = [100, 300, 1_000, 3_000]
 /** Jobs that were sent back to wait for their token are promoted this soon after it: a look before them comes to nothing. */
 const promotedWithinMs = 15
 
-export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pollMs }: ClaimLoopDeps): ClaimLoop {
+export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pulse, pollMs }: ClaimLoopDeps): ClaimLoop {
   /** The last look found nothing more: only a wake-up, the poll or the end of an exclusion makes another one worth while. */
   let exhausted = false
   let woken = false
@@ -46,10 +48,12 @@ export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pollM
       const atTimer = timerFired
       timerFired = false
       const runs = await claim(want, shape())
+      pulse.next(0)
       failures = 0
       if (atTimer) lateMs = runs.length === 0 ? promotedWithinMs : 0
       if (!woken && nothingMore(runs, want)) return
     }
+    pulse.rest()
   }
 
   /** Fewer than wanted, and all of them took the last tokens of their pairs: what else is due would have come with them. */
@@ -59,15 +63,19 @@ export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pollM
     exhausted = true
     // Timers drop fractions: one that fires early would find the bucket still empty.
     const reopensInMs = next.reopensInMs === null ? pollMs : Math.ceil(next.reopensInMs) + 1 + lateMs
-    sleep(Math.min(reopensInMs, retryInMs() ?? pollMs, pollMs))
+    const sleepMs = Math.min(reopensInMs, retryInMs() ?? pollMs, pollMs)
+    sleep(sleepMs)
+    pulse.next(sleepMs)
     return true
   }
 
   const run = async (): Promise<void> => {
     try {
+      pulse.begin()
       await claimAll()
     } catch (error) {
       exhausted = true
+      pulse.failed(error)
       if (databaseFault(error) !== 'conflict')
         events.emit({ type: 'loop:failed', loop: 'claim', error: error as Error })
       sleep(retryAfterMs[Math.min(failures, retryAfterMs.length - 1)]! * (0.5 + Math.random()))
@@ -79,7 +87,9 @@ export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pollM
 
   const look = (): void => {
     // The loop under way asks itself what is wanted, once its statement has answered.
-    if (underWay === undefined && !exhausted && !stopped && wanted() > 0) underWay = run()
+    if (underWay !== undefined || exhausted || stopped) return
+    if (wanted() > 0) underWay = run()
+    else pulse.rest()
   }
 
   const sleep = (ms: number): void => {

@@ -1,14 +1,15 @@
 import type { ClaimRulesRow } from '../sql/read-claim-rules.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import { createBuckets, type RateLimit } from '../jobs/rate-limit.ts'
+import { createLimitedPairs } from './limited-pairs.ts'
 
 /** What a claim leaves out and how deep it may go; everything as of now. */
 export interface ClaimShape {
   readonly kinds: readonly string[]
-  readonly excludedPairs: Record<string, 1>
-  readonly excludedTenants: Record<string, 1>
+  readonly excludedPairs: Readonly<Record<string, 1>>
+  readonly excludedTenants: Readonly<Record<string, 1>>
   /** Most jobs that one claim may bring of a (kind, tenant) pair whose bucket is in use. */
-  readonly pairBounds: Record<string, number>
+  readonly pairBounds: Readonly<Record<string, number>>
   /** Milliseconds until something that is left out now may be claimed again; null: nothing is. */
   readonly reopensInMs: number | null
   /** What stands under a cap over all instances, and so is claimed apart from the rest; null: nothing that is served here. */
@@ -50,9 +51,10 @@ interface ClaimRulesDeps {
   readonly providers: Readonly<Record<string, RateLimit>>
 }
 
+const sweepEveryMs = 1_000
+
 export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRules {
   const buckets = createBuckets()
-  let closed: string[] = []
   let weights = new Map<string, number>()
   let weightsText = '{}'
   let ownLimits = new Map<string, RateLimit>()
@@ -62,29 +64,31 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
   let capped = false
   let share = 1
   let due: ReadonlySet<string> = new Set()
-  /** Pairs whose bucket is in use: the only ones that a claim has to mind. */
-  const inUse = new Map<string, { kind: string; tenantId: string }>()
+  let closedTenants: Record<string, 1> = {}
+  let sweptAt = -Infinity
 
   const pairKey = (kind: string, tenantId: string): string => `${kind} ${tenantId}`
 
   /** Without a common store each instance takes its share of what is limited (FAULTS N03). */
   const shared = (limit: RateLimit): RateLimit => ({ rps: limit.rps / share, burst: Math.max(limit.burst / share, 1) })
 
-  const limitsOf = (kind: string, tenantId: string): { key: string; limit: RateLimit }[] => {
+  const limitsOf = (kind: string, tenantId: string): { key: string; limit: RateLimit; common: boolean }[] => {
     const definition = kinds.get(kind)
     const own = ownLimits.get(pairKey(kind, tenantId)) ?? definition?.defaults.rateLimit ?? null
     const provider = definition?.defaults.provider ?? null
     const cap = provider === null ? undefined : providers[provider]
     return [
-      ...(own === null ? [] : [{ key: pairKey(kind, tenantId), limit: shared(own) }]),
-      ...(cap === undefined ? [] : [{ key: `provider ${provider}`, limit: shared(cap) }]),
+      ...(own === null ? [] : [{ key: pairKey(kind, tenantId), limit: shared(own), common: false }]),
+      ...(cap === undefined ? [] : [{ key: `provider ${provider}`, limit: shared(cap), common: true }]),
     ]
   }
+
+  const pairs = createLimitedPairs(buckets, limitsOf)
 
   return {
     update(rules, livingInstances, dueKinds) {
       share = Math.max(livingInstances, 1)
-      closed = rules.tenants.filter((tenant) => tenant.closed).map((tenant) => tenant.id)
+      closedTenants = Object.fromEntries(rules.tenants.flatMap(({ id, closed }) => (closed ? [[id, 1]] : [])))
       weights = new Map(
         rules.tenants.flatMap((tenant) => (validWeight(tenant.weight) ? [[tenant.id, tenant.weight] as const] : [])),
       )
@@ -102,32 +106,20 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
       caps = capsOf(rules)
       capped = Object.values(caps).some((part) => Object.keys(part).length > 0)
       due = new Set(dueKinds)
+      pairs.reset()
     },
 
     shape(served, now) {
-      const excludedPairs: Record<string, 1> = {}
-      const excludedTenants: Record<string, 1> = Object.fromEntries(closed.map((id) => [id, 1]))
-      const pairBounds: Record<string, number> = {}
+      const pausedPairs: Record<string, 1> = {}
+      const pausedTenants: Record<string, 1> = {}
       const pausedKinds = new Set<string>()
-      let reopensInMs = Infinity
+      let reopensInMs = pairs.refresh(now)
       for (const { kind, tenantId, endsAt } of pauses) {
         if (endsAt !== null && endsAt <= now) continue
         if (endsAt !== null) reopensInMs = Math.min(reopensInMs, endsAt - now)
-        if (kind !== null && tenantId !== null) excludedPairs[pairKey(kind, tenantId)] = 1
+        if (kind !== null && tenantId !== null) pausedPairs[pairKey(kind, tenantId)] = 1
         else if (kind !== null) pausedKinds.add(kind)
-        else if (tenantId !== null) excludedTenants[tenantId] = 1
-      }
-      for (const [key, { kind, tenantId }] of inUse) {
-        const limits = limitsOf(kind, tenantId)
-        const wait = Math.max(0, ...limits.map((each) => buckets.waitMs(each.key, each.limit, now)))
-        if (wait > 0) {
-          excludedPairs[key] = 1
-          reopensInMs = Math.min(reopensInMs, wait)
-        } else if (limits.some((each) => buckets.inUse(each.key, now))) {
-          pairBounds[key] = Math.max(1, Math.min(...limits.map((each) => buckets.held(each.key, each.limit, now))))
-        } else {
-          inUse.delete(key)
-        }
+        else if (tenantId !== null) pausedTenants[tenantId] = 1
       }
       for (const kind of served) {
         const provider = kinds.get(kind)?.defaults.provider ?? null
@@ -138,12 +130,16 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
           reopensInMs = Math.min(reopensInMs, wait)
         }
       }
-      buckets.sweep(now)
+      // It looks at each bucket.
+      if (now - sweptAt > sweepEveryMs) {
+        buckets.sweep(now)
+        sweptAt = now
+      }
       return {
         kinds: served.filter((kind) => !pausedKinds.has(kind)),
-        excludedPairs,
-        excludedTenants,
-        pairBounds,
+        excludedPairs: together(pairs.excluded, pausedPairs),
+        excludedTenants: together(closedTenants, pausedTenants),
+        pairBounds: pairs.bounds,
         reopensInMs: reopensInMs === Infinity ? null : reopensInMs,
         caps: capped && concerns(caps, served) ? caps : null,
       }
@@ -157,7 +153,7 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
     take(kind, tenantId, queuedBefore, now) {
       const limits = limitsOf(kind, tenantId)
       if (limits.length === 0) return { taken: true }
-      inUse.set(pairKey(kind, tenantId), { kind, tenantId })
+      pairs.touch(kind, tenantId)
       const retryAfterMs = Math.max(
         ...limits.map((each) => buckets.waitMs(each.key, each.limit, now) + (queuedBefore * 1_000) / each.limit.rps),
       )
@@ -175,6 +171,11 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
     hasCaps: () => capped,
     dueKinds: () => due,
   }
+}
+
+/** There may be thousands of the first, and none of the second as a rule. */
+function together<Value>(many: Readonly<Record<string, Value>>, few: Readonly<Record<string, Value>>) {
+  return Object.keys(few).length === 0 ? many : { ...many, ...few }
 }
 
 /** Those that were set, and the kinds' own. */

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { inTransaction } from '../db/transaction.ts'
 import { databaseFault } from '../jobs/database-fault.ts'
 import type { Decision } from '../jobs/decide.ts'
 import { redactSecrets } from '../jobs/failure.ts'
@@ -11,11 +12,22 @@ import { finishJobs } from '../sql/finish-jobs.ts'
 import { releaseJobs } from '../sql/release-jobs.ts'
 import { plainList } from '../sql/settle-parts.ts'
 import type { Queryable } from '../sql/statement.ts'
+import { writeEffects, type EffectRow } from './effect.ts'
+import type { Pulse } from './pulses.ts'
 import type { Claim, Run } from './run.ts'
 
 /** A run and what is to become of its job. */
 export type End =
-  | { readonly run: Run; readonly move: 'finish'; readonly durationMs: number; readonly resultText: string | null }
+  | {
+      readonly run: Run
+      readonly move: 'finish'
+      readonly durationMs: number
+      readonly resultText: string | null
+      /** Rows that commit with it; null: none. */
+      readonly effects: readonly EffectRow[] | null
+      /** Told when the database refuses its effects: the run has failed. */
+      readonly refused: (error: Error) => void
+    }
   | {
       readonly run: Run
       readonly move: 'fail'
@@ -55,6 +67,7 @@ export interface Completer {
 interface CompleterDeps {
   readonly pool: Pool
   readonly events: Events
+  readonly pulse: Pulse
   readonly worker: { readonly id: number; readonly name: string }
   /** Called after each commit; `waiting`: some jobs now wait for a later moment; `dueAgain`: some went back and are due. */
   readonly afterCommit: (facts: { readonly waiting: boolean; readonly dueAgain: boolean }) => void
@@ -64,7 +77,7 @@ const largestGroup = 1_000
 const retryAfterMs = [20, 100, 500, 2_000]
 
 /** Natural group commit of the ends of runs (DESIGN section 3, Settle). */
-export function createCompleter({ pool, events, worker, afterCommit }: CompleterDeps): Completer {
+export function createCompleter({ pool, events, pulse, worker, afterCommit }: CompleterDeps): Completer {
   const queues: Record<End['move'], End[]> = { finish: [], fail: [], release: [] }
   const idleWaiters = new Set<() => void>()
   const roomWaiters = new Set<{ readonly below: number; readonly resolve: () => void }>()
@@ -73,18 +86,21 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
 
   const flush = async (): Promise<void> => {
     flushing = true
+    pulse.begin()
     while (count > 0) {
       for (const move of ['finish', 'fail', 'release'] as const) {
         const queue = queues[move]
         while (queue.length > 0) {
-          const group = queue.splice(0, largestGroup)
+          const group = takeGroup(queue)
           await settleGroup(group)
+          pulse.next(0)
           count -= group.length
           tellRoom()
         }
       }
     }
     flushing = false
+    pulse.rest()
     for (const resolve of idleWaiters) resolve()
     idleWaiters.clear()
   }
@@ -101,17 +117,23 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
   const settleGroup = async (group: readonly End[]): Promise<void> => {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const settled = await settleEnds(pool, group)
+        const settled = group.some(hasEffects)
+          ? await inTransaction(pool, (tx) => settleEnds(tx, group))
+          : await settleEnds(pool, group)
         // After a broken connection an end that is not found may have been committed by the first try.
         report(group, settled, attempt > 0)
         return
       } catch (error) {
         const fault = databaseFault(error)
+        pulse.failed(error)
         if (fault === 'conflict' || fault === 'unavailable') {
           if (fault === 'unavailable') events.emit({ type: 'loop:failed', loop: 'settle', error: error as Error })
           await wait(retryAfterMs[Math.min(attempt, retryAfterMs.length - 1)]! * (0.5 + Math.random()))
         } else if (group.length > 1) {
           for (const end of group) await settleGroup([end])
+          return
+        } else if (hasEffects(group[0]!)) {
+          group[0].refused(error as Error)
           return
         } else {
           await settleRefused(group[0]!, error as Error)
@@ -153,9 +175,14 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
   const settleEnds = async (db: Queryable, group: readonly End[]): Promise<Settled[]> => {
     const ids = group.map((end) => end.run.id)
     const leases = group.map((end) => end.run.claim.lease)
-    const ended = endedClaims(group)
+    const ended = endedClaims(group).map((claim) => {
+      claim.dropping = true
+      return claim.id
+    })
     const settled = await settleMove(db, group, ids, leases, ended)
     if (ended.length > 0 && settled.some((each) => each.lost)) await dropClaims(db, ended)
+    const effects = group.flatMap((end, index) => (hasEffects(end) && !settled[index]!.lost ? end.effects : []))
+    if (effects.length > 0) await writeEffects(db, effects)
     return settled
   }
 
@@ -234,6 +261,13 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
       })
       events.emit({ type: 'jobs:ended', worker: worker.name, ends })
     }
+    // Its last ends went in two groups at once: neither knew that it was the last.
+    const leftOver = new Set(group.map(({ run }) => run.claim).filter(({ open, dropping }) => open === 0 && !dropping))
+    if (leftOver.size > 0)
+      dropClaims(
+        pool,
+        [...leftOver].map(({ id }) => id),
+      ).catch((error: Error) => events.emit({ type: 'loop:failed', loop: 'settle', error }))
     if (lost.length > 0 && !uncertain) events.emit({ type: 'lease:lost', worker: worker.name, jobIds: lost })
   }
 
@@ -256,11 +290,33 @@ export function createCompleter({ pool, events, worker, afterCommit }: Completer
   }
 }
 
+type EndWithEffects = Extract<End, { move: 'finish' }> & { readonly effects: readonly EffectRow[] }
+
+function hasEffects(end: End): end is EndWithEffects {
+  return end.move === 'finish' && end.effects !== null
+}
+
+/**
+ * The next ends that may share a statement: of each job one. A run that has lost its claim may end beside the one that has it now, and whose
+ * claim is lost is told by the job.
+ */
+function takeGroup(queue: End[]): End[] {
+  const group = queue.splice(0, largestGroup)
+  if (group.length === 1) return group
+  const jobs = new Set<string>()
+  for (const { run } of group) jobs.add(run.id)
+  if (jobs.size === group.length) return group
+  const first = group.filter(({ run }) => jobs.delete(run.id))
+  const taken = new Set(first)
+  queue.unshift(...group.filter((end) => !taken.has(end)))
+  return first
+}
+
 /** The claims whose last open jobs all are in this group. */
-function endedClaims(group: readonly End[]): string[] {
+function endedClaims(group: readonly End[]): Claim[] {
   const counts = new Map<Claim, number>()
   for (const { run } of group) counts.set(run.claim, (counts.get(run.claim) ?? 0) + 1)
-  return [...counts].filter(([claim, ends]) => ends >= claim.open).map(([claim]) => claim.id)
+  return [...counts].filter(([claim, ends]) => ends >= claim.open).map(([claim]) => claim)
 }
 
 function failColumns(ends: readonly Extract<End, { move: 'fail' }>[]) {

@@ -1,14 +1,17 @@
 import type { Pool } from 'pg'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import { firstRotation, rotate, roundsFor, type Rotation } from '../jobs/fairness.ts'
+import { claimFairByKindPastDead } from '../sql/claim-fair-by-kind-past-dead.ts'
 import { claimFairByKind } from '../sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../sql/claim-fair-of-tenants.ts'
+import { claimFairPastDead } from '../sql/claim-fair-past-dead.ts'
 import { claimFair } from '../sql/claim-fair.ts'
-import type { ClaimedRow, ClaimParams } from '../sql/claim-parts.ts'
+import { foundLocked, type ClaimedRow, type ClaimParams } from '../sql/claim-parts.ts'
 import { claimPriorityByKind } from '../sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../sql/claim-priority.ts'
 import { createCappedDispatcher } from './capped-dispatcher.ts'
 import type { Caps, ClaimRules, ClaimShape } from './claim-rules.ts'
+import { createClaimWalk, type WalkForm } from './claim-walk.ts'
 import { drawLease } from './draw-lease.ts'
 import { runsOf, type Run } from './run.ts'
 import { createUnheardClaims } from './unheard-claims.ts'
@@ -29,7 +32,7 @@ export interface Dispatcher {
   claim(limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]>
   /** There may be due jobs, or room under a cap. */
   wake(): void
-  /** Another instance was just claiming under caps: when to look again, in milliseconds; null: nobody was. */
+  /** Others were just claiming what is due: when to look again, in milliseconds; null: nobody was. */
   retryInMs(): number | null
 }
 
@@ -41,25 +44,39 @@ interface DispatcherDeps {
   readonly rules: ClaimRules
 }
 
+/** Somebody may hold a lock on a due job for long. */
+const longestContentionMs = 500
+
 /** Decides which claim statement runs, and where the rotation over the tenants stands. */
 export function createDispatcher({ spec, pool, worker, instanceId, rules }: DispatcherDeps): Dispatcher {
   let rotation: Rotation = firstRotation
   const unheard = createUnheardClaims(pool)
   const capped = createCappedDispatcher({ spec, pool, worker, instanceId, rules, unheard })
+  const walk = createClaimWalk()
   let cappedFirst = false
+  /** How many claims in a row have found due jobs that others were just claiming. */
+  let contended = 0
 
-  const claimRows = (params: ClaimParams, limit: number, shape: ClaimShape): Promise<ClaimedRow[]> => {
-    const serves = new Set(shape.kinds)
+  const claimRows = async (params: ClaimParams, limit: number, shape: ClaimShape): Promise<readonly ClaimedRow[]> => {
+    const [, , , kinds, , excludedPairs, excludedTenants] = params
     // Kind-first where pairs are left out, or while jobs of kinds that are not served here are due: foreign jobs in front cost it nothing.
     // Tenant-first else: a quarter of the price with nine kinds and 100 tenants. A wrong guess costs time, never order.
     const byKind =
       Object.keys(shape.excludedPairs).length > 0 ||
       Object.keys(shape.pairBounds).length > 0 ||
-      [...rules.dueKinds()].some((kind) => !serves.has(kind) && !kindsWithOwnSlot.includes(kind))
-    if (spec.dispatch === 'priority')
-      return byKind
-        ? claimPriorityByKind(pool, ...params, spec.tenantIds)
-        : claimPriority(pool, ...params, spec.tenantIds)
+      walk.meetsForeign() ||
+      [...rules.dueKinds()].some((kind) => !kinds.includes(kind) && !kindsWithOwnSlot.includes(kind))
+    const bounds = JSON.stringify(shape.pairBounds)
+    if (spec.dispatch === 'priority') {
+      walk.begin('priority', JSON.stringify([kinds, excludedPairs, excludedTenants]))
+      const key = walk.lastKey()
+      return learnt(
+        'priority',
+        await (byKind
+          ? claimPriorityByKind(pool, ...params, spec.tenantIds, ...key, bounds)
+          : claimPriority(pool, ...params, spec.tenantIds, ...key)),
+      )
+    }
     const fair = [
       rotation.afterTenant,
       limit,
@@ -68,11 +85,27 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       rotation.cutTenant,
       rotation.cutTaken,
     ] as const
-    if (spec.tenantIds !== null)
-      return claimFairOfTenants(pool, ...params, ...fair, JSON.stringify(shape.pairBounds), spec.tenantIds)
-    return byKind
-      ? claimFairByKind(pool, ...params, ...fair, JSON.stringify(shape.pairBounds))
-      : claimFair(pool, ...params, ...fair)
+    if (spec.tenantIds !== null) return claimFairOfTenants(pool, ...params, ...fair, bounds, spec.tenantIds)
+    const form = byKind ? 'pair' : 'tenant'
+    // What is left out by pair or by tenant has no new key. A kind that is left out lies behind its tenant's.
+    walk.begin(form, byKind ? '' : kinds.join(' '))
+    if (!walk.meetsDead())
+      return learnt(
+        form,
+        await (byKind ? claimFairByKind(pool, ...params, ...fair, bounds) : claimFair(pool, ...params, ...fair)),
+      )
+    const keys = walk.keysOf(form)
+    return learnt(
+      form,
+      await (byKind
+        ? claimFairByKindPastDead(pool, ...params, ...fair, bounds, keys.kinds, ...keys.past)
+        : claimFairPastDead(pool, ...params, ...fair, ...keys.past)),
+    )
+  }
+
+  const learnt = (form: WalkForm, rows: readonly ClaimedRow[]): readonly ClaimedRow[] => {
+    if (!foundLocked(rows)) walk.learn(form, rows)
+    return rows
   }
 
   const claimUncapped = async (limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]> => {
@@ -91,7 +124,10 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       JSON.stringify(shape.excludedPairs),
       JSON.stringify(excluded),
     ]
-    const rows = await unheard.hear(lease, claimRows(params, limit, shape))
+    const answer = await unheard.hear(lease, claimRows(params, limit, shape))
+    const isLocked = foundLocked(answer)
+    contended = isLocked ? contended + 1 : 0
+    const rows = isLocked ? [] : answer
     if (spec.dispatch === 'fair')
       rotation = rotate(
         rotation,
@@ -125,7 +161,11 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       }
     },
     wake: capped.wake,
-    retryInMs: capped.retryInMs,
+    retryInMs() {
+      const freeAgain = contended === 0 ? null : Math.min(2 ** contended, longestContentionMs) * (1 + Math.random())
+      const unlocked = capped.retryInMs()
+      return freeAgain === null || unlocked === null ? (freeAgain ?? unlocked) : Math.min(freeAgain, unlocked)
+    },
   }
 }
 

@@ -6,6 +6,7 @@ import { decide, type Outcome } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'
 import { redactSecrets } from '../jobs/failure.ts'
 import type { Completer, End } from './completer.ts'
+import { effectRows, type EffectRow } from './effect.ts'
 import { secretsOf, type Execution, type RunnableKind } from './execution.ts'
 import { jobFacts, jobLog, type HandlerContextDeps } from './handler-context.ts'
 import type { HandlerResult, JobLog } from './handler.ts'
@@ -126,7 +127,14 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
     const durationMs = performance.now() - run.startedAt
     if (outcome.type === 'threw') return fail(execution, reasonOf(execution, outcome.thrown), durationMs)
     const resultText = result?.result === undefined ? null : resultTextOf(result.result, jobLog(execution, logLine))
-    const done: End & { move: 'finish' } = { run, move: 'finish', durationMs, resultText }
+    let effects: EffectRow[] | null
+    try {
+      effects = result?.effects === undefined || result.effects.length === 0 ? null : effectRows(result.effects, run)
+    } catch (error) {
+      return fail(execution, error, durationMs)
+    }
+    const refused = (error: Error): void => void fail(execution, error, durationMs)
+    const done: End & { move: 'finish' } = { run, move: 'finish', durationMs, resultText, effects, refused }
     if (result?.commit !== undefined) return commit(execution, result.commit, done)
     run.state = 'ended'
     completer.settle(done)

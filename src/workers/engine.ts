@@ -1,25 +1,30 @@
 import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
 import type { Config } from '../config.ts'
 import type { Pools } from '../db/pool.ts'
+import type { ProgressHint } from '../events/progress-hint.ts'
 import type { Wakeup } from '../events/wakeup.ts'
 import type { Event, Events } from '../jobs/event.ts'
 import type { JobKind } from '../jobs/kind.ts'
-import { kindsWithOwnSlot } from '../jobs/kinds.ts'
+import { kindsWithOwnSlot, ownSlots } from '../jobs/kinds.ts'
 import { countLivingInstances } from '../sql/count-living-instances.ts'
 import { findDueKinds } from '../sql/find-due-kinds.ts'
 import { readClaimRules } from '../sql/read-claim-rules.ts'
 import { registerWorker } from '../sql/register-worker.ts'
 import { createClaimRules, type ClaimRules } from './claim-rules.ts'
-import { createCompleter } from './completer.ts'
+import { createCompleter, type Completer } from './completer.ts'
 import type { PoolSpec } from './dispatcher.ts'
 import { createEnding } from './ending.ts'
 import type { RunnableKind } from './execution.ts'
 import { createExecutor } from './executor.ts'
 import { createHandlerContexts } from './handler-context.ts'
 import type { Instance } from './instance.ts'
+import { createKindRooms } from './kind-rooms.ts'
 import { createPromoter } from './promoter.ts'
+import { createPulses, type Pulses } from './pulses.ts'
 import type { Run } from './run.ts'
 import { createScheduler } from './scheduler.ts'
+import { createTwoLaneCompleter } from './two-lane-completer.ts'
 import { createWorkerPool, type WorkerPool } from './worker-pool.ts'
 
 /** The worker half of an instance: its pools, the promoter, and what bears on claiming. */
@@ -40,19 +45,22 @@ interface EngineDeps {
   readonly catalogue: ReadonlyMap<string, JobKind>
   readonly providers: Config['providers']
   readonly events: Events
+  /** Where the loops show that they get on. */
+  readonly pulses?: Pulses
   readonly wakeup: Wakeup
   readonly instance: Instance
   readonly times: Pick<Config, 'pollMs' | 'deadAfterMs' | 'abortGraceMs' | 'abandonMs'>
   readonly logLine: (run: Run, level: 'info' | 'warn', message: string) => void
-  readonly onProgress: (jobId: string) => void
+  readonly onProgress: (hint: ProgressHint) => void
 }
 
 /** Limits and pauses are read on a control signal, and this often in case one was lost. */
 const readRulesEveryMs = 10_000
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { pools, kinds, events, wakeup, instance, times } = deps
+  const { pools, kinds, events, pulses = createPulses(Infinity), wakeup, instance, times } = deps
   const rules = createClaimRules({ kinds: deps.catalogue, providers: deps.providers })
+  const rooms = createKindRooms(kinds)
   let specs: readonly PoolSpec[] = []
   const workers: WorkerPool[] = []
   const names: string[] = []
@@ -63,17 +71,21 @@ export function createEngine(deps: EngineDeps): Engine {
   const scheduler = createScheduler({
     pool: pools.commit,
     events,
+    pulses,
     kinds: [...kinds.values()].map(({ kind }) => kind),
     onEnqueued: () => wakeup.signal('work'),
   })
   const promoter = createPromoter({
     pool: pools.commit,
     events,
+    pulses,
     pollMs: times.pollMs,
     onPromoted: () => wakeup.signal('work'),
   })
 
+  const rulesPulse = pulses.of('reader of limits and pauses')
   const readRules = async (): Promise<void> => {
+    rulesPulse.begin()
     try {
       const [[row], [living], due] = await Promise.all([
         readClaimRules(pools.commit),
@@ -87,7 +99,9 @@ export function createEngine(deps: EngineDeps): Engine {
         due.map(({ kind }) => kind),
       )
       for (const worker of workers) worker.control()
+      rulesPulse.next(readRulesEveryMs)
     } catch (error) {
+      rulesPulse.failed(error)
       events.emit({ type: 'loop:failed', loop: 'rules', error: error as Error })
     }
   }
@@ -113,17 +127,18 @@ export function createEngine(deps: EngineDeps): Engine {
   const openPool = async (spec: PoolSpec): Promise<WorkerPool> => {
     const worker = await register(spec, `${instance.host}/${process.pid}/${randomUUID()}`)
     names.push(worker.name)
-    const completer = createCompleter({
-      pool: pools.settle,
-      events,
-      worker,
-      afterCommit: ({ waiting, dueAgain }) => {
-        wakeup.signal('journal')
-        if (waiting) promoter.wake()
-        // Another instance may have room for what this one gives back.
-        if (dueAgain) wakeup.signal('work')
-      },
-    })
+    const afterCommit = ({ waiting, dueAgain }: { waiting: boolean; dueAgain: boolean }): void => {
+      wakeup.signal('journal')
+      if (waiting) promoter.wake()
+      // Another instance may have room for what this one gives back.
+      if (dueAgain) wakeup.signal('work')
+    }
+    const lane = (pool: Pool, name: string): Completer =>
+      createCompleter({ pool, events, pulse: pulses.of(`${name} of the pool ${spec.name}`), worker, afterCommit })
+    const completer = createTwoLaneCompleter(
+      lane(pools.settle, 'completer'),
+      lane(pools.commit, 'completer of ends with effects'),
+    )
     const executor = createExecutor({
       kinds,
       contextOf: createHandlerContexts({
@@ -148,7 +163,9 @@ export function createEngine(deps: EngineDeps): Engine {
       completer,
       executor,
       rules,
+      rooms,
       events,
+      pulse: pulses.of(`claim loop of the pool ${spec.name}`),
       worker,
       instanceId: instance.id,
       afterClaim: () => wakeup.signal('journal'),
@@ -163,7 +180,7 @@ export function createEngine(deps: EngineDeps): Engine {
       specs = poolSpecs
       const own = kindsWithOwnSlot.filter((kind) => kinds.has(kind))
       if (specs.length > 0 && own.length > 0)
-        specs = [...specs, { name: 'maintenance', slots: own.length, kinds: own, tenantIds: null, dispatch: 'fair' }]
+        specs = [...specs, { name: 'maintenance', slots: ownSlots(own), kinds: own, tenantIds: null, dispatch: 'fair' }]
       for (const spec of specs) workers.push(await openPool(spec))
       await readRules()
       leave.push(
@@ -186,6 +203,7 @@ export function createEngine(deps: EngineDeps): Engine {
     async stop(graceMs) {
       for (const off of leave.splice(0)) off()
       clearInterval(rulesTimer)
+      rulesPulse.rest()
       await Promise.all([scheduler.stop(), promoter.stop(), ...workers.map((worker) => worker.stop(graceMs))])
       // After the last ends: they make room for other instances.
       stopTellingRoom()

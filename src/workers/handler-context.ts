@@ -1,9 +1,10 @@
 import type { Pool } from 'pg'
+import type { ProgressHint } from '../events/progress-hint.ts'
 import { checkPayload } from '../jobs/check-payload.ts'
 import { JobAborted, NeverRetry } from '../jobs/errors.ts'
 import { cutBytes, redactSecrets } from '../jobs/failure.ts'
 import type { JobKind } from '../jobs/kind.ts'
-import { withoutSecrets } from '../jobs/payload-secrets.ts'
+import { valueWithoutSecrets, withoutSecrets } from '../jobs/payload-secrets.ts'
 import { abortExecution, secretsOf, type Execution } from './execution.ts'
 import { fencedTransaction } from './fenced-transaction.ts'
 import type { HandlerContext, JobFacts, JobLog, JobTransaction, ProgressReport } from './handler.ts'
@@ -13,8 +14,8 @@ import type { Run } from './run.ts'
 export interface HandlerContextDeps {
   readonly commitPool: Pool
   readonly logLine: (run: Run, level: 'info' | 'warn', message: string) => void
-  /** Told when a report was written to the job's row. */
-  readonly onProgress: (jobId: string) => void
+  /** Told of each progress report at once. */
+  readonly onProgress: (hint: ProgressHint) => void
   /** Told after a commit in the middle of a run in which the handler enqueued. */
   readonly onEnqueued: () => void
 }
@@ -97,19 +98,21 @@ export function jobLog(execution: Execution, write: HandlerContextDeps['logLine'
   return { info: (text) => line('info', text), warn: (text) => line('warn', text) }
 }
 
+/** What the payload's kind keeps secret is in no report: those go further than the row. */
 function discreet(execution: Execution, report: ProgressReport): ProgressReport {
-  return typeof report.message === 'string'
-    ? { ...report, message: withoutSecrets(report.message, secretsOf(execution)) }
-    : report
+  const secrets = secretsOf(execution)
+  return secrets.length === 0
+    ? report
+    : { ...report, ...(valueWithoutSecrets({ message: report.message, data: report.data }, secrets) as ProgressReport) }
 }
 
 function progressOf(execution: Execution, { commitPool, onProgress }: HandlerContextDeps) {
   return (execution.progress ??= createProgressWriter({
     pool: commitPool,
     run: execution.run,
+    onReport: onProgress,
     onSaved: () => {
       execution.heartbeatAt = performance.now()
-      onProgress(execution.run.id)
     },
     onLost: () => abortExecution(execution, new JobAborted('lease_lost', 'The claim on this job was taken back.')),
     onStop: () => abortExecution(execution, new JobAborted('stop', 'The job was asked to stop.')),

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import type { Events, RecoveredFacts } from '../jobs/event.ts'
@@ -8,6 +7,8 @@ import { removeDeadInstances } from '../sql/remove-dead-instances.ts'
 import { stopTenantJobs } from '../sql/stop-tenant-jobs.ts'
 import { sweepClaims } from '../sql/sweep-claims.ts'
 import { tryMaintenanceLock } from '../sql/try-maintenance-lock.ts'
+import { about, createLoop } from './loop.ts'
+import { createPulses, type Pulses } from './pulses.ts'
 
 /** Takes back what the dead and the stale hold; done by whichever instance gets the lock. */
 export interface Maintenance {
@@ -20,6 +21,7 @@ export interface Maintenance {
 interface MaintenanceDeps {
   readonly pool: Pool
   readonly events: Events
+  readonly pulses?: Pulses
   readonly everyMs: number
   readonly deadAfterMs: number
   readonly onRecovered: () => void
@@ -35,13 +37,14 @@ const aLifetimeMs = 1e12
 export function createMaintenance({
   pool,
   events,
+  pulses = createPulses(Infinity),
   everyMs,
   deadAfterMs,
   onRecovered,
   keepKinds = [],
 }: MaintenanceDeps): Maintenance {
-  const stopping = new AbortController()
-  let loop: Promise<void> | undefined
+  const pulse = pulses.of('maintenance')
+  let stopping = false
   /** After an outage of the database the silence of others says nothing about them, until they had time to speak. */
   let trustsSilenceAt = -Infinity
 
@@ -50,13 +53,14 @@ export function createMaintenance({
     take: (tx: Parameters<Parameters<typeof inTransaction>[1]>[0]) => Promise<RecoveredFacts[]>,
   ): Promise<RecoveredFacts[] | null> => {
     const recovered: RecoveredFacts[] = []
-    for (let full = true; full && !stopping.signal.aborted;) {
+    for (let full = true; full && !stopping;) {
       const rows = await inTransaction(pool, async (tx) => {
         const [lock] = await tryMaintenanceLock(tx)
         return lock!.taken ? await take(tx) : null
       })
       if (rows === null) return null
       recovered.push(...rows)
+      pulse.next(0)
       full = rows.length === batch
       if (rows.length > 0) {
         onRecovered()
@@ -68,7 +72,7 @@ export function createMaintenance({
 
   /** What the closing of a tenant left: it was broken off, or a job came in at the same moment, or went back to pending since. */
   const stopJobsOfClosedTenants = async (): Promise<void> => {
-    for (let stopped = batch; stopped > 0 && !stopping.signal.aborted;) {
+    for (let stopped = batch; stopped > 0 && !stopping;) {
       const [row] = await stopTenantJobs(
         pool,
         null,
@@ -94,27 +98,28 @@ export function createMaintenance({
     return [...orphaned, ...(stale ?? [])]
   }
 
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+  const loop = createLoop({
+    name: 'maintenance',
+    events,
+    pulse,
+    retryAfterMs: everyMs,
+    async turn() {
       try {
         await runOnce()
+        return about(everyMs)
       } catch (error) {
         trustsSilenceAt = performance.now() + deadAfterMs
-        events.emit({ type: 'loop:failed', loop: 'maintenance', error: error as Error })
+        throw error
       }
-      // Not all instances at the same moment.
-      await wait(everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal: stopping.signal }).catch(() => undefined)
-    }
-  }
+    },
+  })
 
   return {
-    start() {
-      loop ??= run()
-    },
+    start: loop.start,
     runOnce,
     async stop() {
-      stopping.abort()
-      await loop
+      stopping = true
+      await loop.stop()
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { ProgressHint } from '../events/progress-hint.ts'
 import { saveProgress } from '../sql/save-progress.ts'
 import type { Queryable } from '../sql/statement.ts'
 import type { ProgressReport } from './handler.ts'
@@ -12,6 +13,8 @@ export interface ProgressWriter {
 interface ProgressDeps {
   readonly pool: Queryable
   readonly run: Run
+  /** Told of each report at once, and without its text of what was written: who had no room for the text finds it there. */
+  readonly onReport: (hint: ProgressHint) => void
   readonly onSaved: () => void
   readonly onLost: () => void
   readonly onStop: () => void
@@ -20,42 +23,44 @@ interface ProgressDeps {
 const writeEveryMs = 1_000
 const progressBytes = 8 * 1024
 
-/** Keeps the latest progress report of a run on its row, at most once a second. */
-export function createProgressWriter({ pool, run, onSaved, onLost, onStop }: ProgressDeps): ProgressWriter {
-  let latest: string | undefined
+/** Tells each progress report of a run, and keeps the latest on its row, at most once a second. */
+export function createProgressWriter({ pool, run, onReport, onSaved, onLost, onStop }: ProgressDeps): ProgressWriter {
+  let latest: { readonly text: string; readonly report: number } | undefined
+  let reports = 0
   let writtenAt = -Infinity
   let timer: NodeJS.Timeout | undefined
   let writing: Promise<void> = Promise.resolve()
 
+  const hint = (report: number, text: string | null): void =>
+    onReport({ jobId: run.id, claimedMs: run.claimedMs, report, at: Date.now(), text })
+
   const writeNext = (): Promise<void> => (writing = writing.then(write))
 
   const write = async (): Promise<void> => {
-    const text = latest
-    if (text === undefined) return
+    const written = latest
+    if (written === undefined) return
     latest = undefined
     writtenAt = performance.now()
     try {
-      const [held] = await saveProgress(pool, run.id, run.claim.lease, text)
+      const [held] = await saveProgress(pool, run.id, run.claim.lease, written.text)
       if (held === undefined) onLost()
       else if (held.stopRequested) onStop()
+      hint(written.report, null)
       onSaved()
     } catch {
       // Progress is a courtesy: the job goes on, the next report is written again.
-      latest ??= text
+      latest ??= written
     }
   }
 
   return {
-    async report(report) {
-      const text = JSON.stringify({
-        done: report.done,
-        total: report.total,
-        message: report.message?.slice(0, 500),
-        data: report.data,
-      })
+    async report({ done, total, message, data }) {
+      const report = (reports += 1)
+      const text = JSON.stringify({ done, total, message: message?.slice(0, 500), data, report })
       if (Buffer.byteLength(text) > progressBytes)
         throw new RangeError(`A progress report has at most ${progressBytes} bytes of JSON.`)
-      latest = text
+      latest = { text, report }
+      hint(report, text)
       const due = writtenAt + writeEveryMs - performance.now()
       if (due <= 0) return writeNext()
       timer ??= setTimeout(() => {

@@ -1,6 +1,8 @@
 import type { Queryable } from '../sql/statement.ts'
 import type { Events } from '../jobs/event.ts'
 import { promoteJobs } from '../sql/promote-jobs.ts'
+import { createLoop } from './loop.ts'
+import type { Pulses } from './pulses.ts'
 
 /** Moves waiting jobs into the queue when their time has come: one timer to the earliest, the poll as backstop. */
 export interface Promoter {
@@ -13,6 +15,7 @@ export interface Promoter {
 interface PromoterDeps {
   readonly pool: Queryable
   readonly events: Events
+  readonly pulses: Pulses
   readonly pollMs: number
   readonly onPromoted: () => void
 }
@@ -21,51 +24,21 @@ const batch = 1_000
 /** Wake-ups come by the thousand while a queue drains: one look in this time is enough. */
 const lookAtMostEveryMs = 20
 
-export function createPromoter({ pool, events, pollMs, onPromoted }: PromoterDeps): Promoter {
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
-  let again = false
-  let stopped = false
-  let lookedAt = -Infinity
-
-  const look = async (): Promise<void> => {
-    for (let full = true; full && !stopped;) {
-      again = false
-      lookedAt = performance.now()
-      try {
-        const [row] = await promoteJobs(pool, batch)
-        if (row!.promoted > 0) onPromoted()
-        full = row!.promoted === batch
-        // Half a millisecond more: a timer that fires early would find nothing.
-        sleep(again ? lookAtMostEveryMs : row!.nextMs === null ? pollMs : Math.min(row!.nextMs + 0.5, pollMs))
-      } catch (error) {
-        events.emit({ type: 'loop:failed', loop: 'promote', error: error as Error })
-        full = false
-        sleep(pollMs)
-      }
-    }
-  }
-
-  const wake = (): void => {
-    if (stopped) return
-    const early = lookedAt + lookAtMostEveryMs - performance.now()
-    if (running !== undefined) again = true
-    else if (early > 0) sleep(early)
-    else running = look().finally(() => (running = undefined))
-  }
-
-  const sleep = (ms: number): void => {
-    clearTimeout(timer)
-    if (!stopped) timer = setTimeout(wake, Math.max(ms, 1))
-  }
-
-  return {
-    start: wake,
-    wake,
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await running
+export function createPromoter({ pool, events, pulses, pollMs, onPromoted }: PromoterDeps): Promoter {
+  const loop = createLoop({
+    name: 'promote',
+    events,
+    pulse: pulses.of('promoter of waiting jobs'),
+    retryAfterMs: pollMs,
+    atMostEveryMs: lookAtMostEveryMs,
+    async turn() {
+      const [row] = await promoteJobs(pool, batch)
+      const { promoted, nextMs } = row!
+      if (promoted > 0) onPromoted()
+      if (promoted === batch) return 0
+      // Half a millisecond more: a timer that fires early would find nothing.
+      return nextMs === null ? pollMs : Math.max(Math.min(nextMs + 0.5, pollMs), 1)
     },
-  }
+  })
+  return { start: loop.start, wake: loop.ring, stop: loop.stop }
 }

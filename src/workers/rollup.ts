@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { alongIndexes } from '../db/along-indexes.ts'
 import { inTransaction } from '../db/transaction.ts'
@@ -11,6 +10,8 @@ import { rollUpJournal } from '../sql/roll-up-journal.ts'
 import { sampleQueue } from '../sql/sample-queue.ts'
 import type { Queryable } from '../sql/statement.ts'
 import { tryStatisticsLock } from '../sql/try-statistics-lock.ts'
+import { about, createLoop } from './loop.ts'
+import { createPulses, type Pulses } from './pulses.ts'
 
 /** Keeps the statistics: what the journal says of each minute, and how long the queue was in it. */
 export interface Rollup {
@@ -23,6 +24,7 @@ export interface Rollup {
 interface RollupDeps {
   readonly pool: Pool
   readonly events: Events
+  readonly pulses?: Pulses
   readonly everyMs: number
   /** Rows of the journal a transaction. */
   readonly batch?: number
@@ -43,9 +45,16 @@ const noGaps = '{}'
  * same transaction, so that a late commit is counted when it comes, and nothing twice, wherever the process ends. A gap is given up as the
  * relay does: when all who held the journal's lock after it was seen have ended, and one more look has not found it.
  */
-export function createRollup({ pool, events, everyMs, batch = 20_000, atMostMs = 5_000 }: RollupDeps): Rollup {
-  const stopping = new AbortController()
-  let loop: Promise<void> | undefined
+export function createRollup({
+  pool,
+  events,
+  pulses = createPulses(Infinity),
+  everyMs,
+  // Fewer passes, fewer rows of minutes touched twice: 4.2 us a row of the journal at 20,000, 2.9 at 50,000.
+  batch = 50_000,
+  atMostMs = 5_000,
+}: RollupDeps): Rollup {
+  let stopped = false
   let noted: NotedGaps | null = null
 
   const alone = <Result>(work: (tx: Queryable) => Promise<Result>): Promise<Result | null> =>
@@ -53,6 +62,8 @@ export function createRollup({ pool, events, everyMs, batch = 20_000, atMostMs =
       const [lock] = await tryStatisticsLock(tx)
       if (!lock!.taken) return null
       await alongIndexes(tx)
+      // A batch in memory: 10 MB.
+      await tx.query({ text: `set local work_mem = '32MB'` })
       return work(tx)
     })
 
@@ -68,7 +79,7 @@ export function createRollup({ pool, events, everyMs, batch = 20_000, atMostMs =
       if (done === null) return null
       const { more, gaps, rows: counted } = done[0]!
       rows += counted
-      if (more && !stopping.signal.aborted && performance.now() - startedAt < atMostMs) continue
+      if (more && !stopped && performance.now() - startedAt < atMostMs) continue
       if (!more && ripe !== null) await closeStatGaps(pool, ripe)
       if (ripe !== null || noted === null) noted = gaps === noGaps ? null : { gaps, writers: await writersNow() }
       return rows
@@ -102,26 +113,23 @@ export function createRollup({ pool, events, everyMs, batch = 20_000, atMostMs =
     return rows
   }
 
-  const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      try {
-        await runOnce()
-      } catch (error) {
-        events.emit({ type: 'loop:failed', loop: 'statistics', error: error as Error })
-      }
-      // Not all instances at the same moment.
-      await wait(everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal: stopping.signal }).catch(() => undefined)
-    }
-  }
+  const loop = createLoop({
+    name: 'statistics',
+    events,
+    pulse: pulses.of('roll-up of statistics'),
+    retryAfterMs: everyMs,
+    async turn() {
+      await runOnce()
+      return about(everyMs)
+    },
+  })
 
   return {
-    start() {
-      loop ??= run()
-    },
+    start: loop.start,
     runOnce,
     async stop() {
-      stopping.abort()
-      await loop
+      stopped = true
+      await loop.stop()
     },
   }
 }

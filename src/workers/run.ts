@@ -6,6 +6,8 @@ export interface Claim {
   readonly lease: string
   /** Jobs whose end has not been committed yet. */
   open: number
+  /** Whether a group that held its last ends was asked to drop its row. */
+  dropping: boolean
 }
 
 /** A job in hand: from the claim until its end is committed or lost. */
@@ -33,7 +35,7 @@ export interface Run {
 
 /** The runs that a claim brought. */
 export function runsOf(rows: readonly ClaimedRow[], lease: string, now: number): Run[] {
-  const claim: Claim = { id: rows[0]?.[12] ?? '', lease, open: rows.length }
+  const claim: Claim = { id: rows[0]?.[12] ?? '', lease, open: rows.length, dropping: false }
   return rows.map((row) => ({
     id: row[0],
     tenantId: row[1],

@@ -4,6 +4,8 @@ import type { JobKind } from '../jobs/kind.ts'
 import { lastTick, nextTick } from '../jobs/schedule.ts'
 import { enqueueTick } from '../sql/enqueue-tick.ts'
 import { readClock } from '../sql/read-clock.ts'
+import { createLoop } from './loop.ts'
+import type { Pulses } from './pulses.ts'
 
 /** Enqueues the kinds that have a schedule. Every instance tries each tick; the database lets one through (FAULTS T03). */
 export interface Scheduler {
@@ -14,6 +16,7 @@ export interface Scheduler {
 interface SchedulerDeps {
   readonly pool: Queryable
   readonly events: Events
+  readonly pulses: Pulses
   readonly kinds: readonly JobKind[]
   readonly onEnqueued: () => void
 }
@@ -24,18 +27,17 @@ const lateMs = 60_000
 const longestSleepMs = 60_000
 const retryAfterMs = 1_000
 
-export function createScheduler({ pool, events, kinds, onEnqueued }: SchedulerDeps): Scheduler {
+export function createScheduler({ pool, events, pulses, kinds, onEnqueued }: SchedulerDeps): Scheduler {
   const scheduled = kinds.flatMap((kind) =>
     kind.schedule === null ? [] : [{ name: kind.name, schedule: kind.schedule }],
   )
   const enqueued = new Map<string, number>()
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> = Promise.resolve()
-  let stopped = false
-
-  const look = async (): Promise<void> => {
-    let sleepMs = retryAfterMs
-    try {
+  const loop = createLoop({
+    name: 'schedule',
+    events,
+    pulse: pulses.of('scheduler'),
+    retryAfterMs,
+    async turn() {
       const now = (await readClock(pool))[0]!.now
       for (const { name, schedule } of scheduled) {
         const tick = lastTick(schedule, now)
@@ -45,25 +47,14 @@ export function createScheduler({ pool, events, kinds, onEnqueued }: SchedulerDe
         if (row?.outcome === 'created') onEnqueued()
       }
       const next = Math.min(...scheduled.map(({ schedule }) => nextTick(schedule, now)?.getTime() ?? Infinity))
-      sleepMs = Math.min(Math.max(next - now.getTime(), 1), longestSleepMs)
-    } catch (error) {
-      events.emit({ type: 'loop:failed', loop: 'schedule', error: error as Error })
-    }
-    if (!stopped) timer = setTimeout(wake, sleepMs)
-  }
-
-  const wake = (): void => {
-    running = look()
-  }
+      return Math.min(Math.max(next - now.getTime(), 1), longestSleepMs)
+    },
+  })
 
   return {
     start() {
-      if (scheduled.length > 0) wake()
+      if (scheduled.length > 0) loop.start()
     },
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await running
-    },
+    stop: loop.stop,
   }
 }

@@ -5,10 +5,13 @@ import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import { createClaimLoop } from './claim-loop.ts'
 import { leavesOut, type ClaimRules, type ClaimShape } from './claim-rules.ts'
 import type { Completer } from './completer.ts'
-import { createDispatcher, type PoolSpec } from './dispatcher.ts'
+import { createDispatcher, type Dispatcher, type PoolSpec } from './dispatcher.ts'
 import type { Execution, RunnableKind } from './execution.ts'
 import type { Executor } from './executor.ts'
+import type { KindRooms } from './kind-rooms.ts'
 import { createPrefetch } from './prefetch.ts'
+import type { Pulse } from './pulses.ts'
+import { createRoomDispatcher } from './room-dispatcher.ts'
 import type { Run } from './run.ts'
 import { createWatch } from './watch.ts'
 
@@ -34,7 +37,9 @@ interface WorkerPoolDeps {
   readonly completer: Completer
   readonly executor: Executor
   readonly rules: ClaimRules
+  readonly rooms: KindRooms
   readonly events: Events
+  readonly pulse: Pulse
   readonly worker: { readonly id: number; readonly name: string }
   readonly instanceId: () => string
   readonly afterClaim: () => void
@@ -51,17 +56,15 @@ const abortMarginMs = 2_000
 const standstillMs = 250
 
 export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
-  const { spec, claimPool, completer, executor, rules, events, worker } = deps
+  const { spec, claimPool, completer, executor, rules, rooms, events, worker } = deps
   const served = [...deps.kinds.keys()].filter((kind) =>
     spec.kinds === null ? !kindsWithOwnSlot.includes(kind) : spec.kinds.includes(kind),
   )
-  const dispatcher = createDispatcher({
-    spec,
-    pool: claimPool,
-    worker: worker.name,
-    instanceId: deps.instanceId,
-    rules,
-  })
+  const newDispatcher = (): Dispatcher =>
+    createDispatcher({ spec, pool: claimPool, worker: worker.name, instanceId: deps.instanceId, rules })
+  const dispatcher = served.some(rooms.has)
+    ? createRoomDispatcher({ rooms, free: newDispatcher(), roomed: newDispatcher() })
+    : newDispatcher()
   const prefetch = createPrefetch(spec.slots)
   const running = new Set<Execution>()
   const waiting: Run[] = []
@@ -104,7 +107,11 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   }
 
   const claim = async (want: number, now: ClaimShape): Promise<readonly Run[]> => {
-    const over = prefetch.size() === 0 ? tenantsOverShare(tenantsAtWork(), spec.slots, rules.weightOf) : []
+    // The order of priority knows of no shares.
+    const over =
+      spec.dispatch === 'fair' && prefetch.size() === 0
+        ? tenantsOverShare(tenantsAtWork(), spec.slots, rules.weightOf)
+        : []
     let runs = await dispatcher.claim(want, now, over)
     // What nobody else wants, the tenant over its share may have.
     if (runs.length === 0 && over.length > 0) runs = await dispatcher.claim(want, now, [])
@@ -119,7 +126,15 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     return runs
   }
 
-  const loop = createClaimLoop({ wanted, shape, claim, retryInMs: dispatcher.retryInMs, events, pollMs: deps.pollMs })
+  const loop = createClaimLoop({
+    wanted,
+    shape,
+    claim,
+    retryInMs: dispatcher.retryInMs,
+    events,
+    pulse: deps.pulse,
+    pollMs: deps.pollMs,
+  })
 
   /** Fills the free slots from what is claimed, and claims when that runs low. */
   const pump = (): void => {
@@ -142,6 +157,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     if (running.delete(execution)) prefetch.ran(execution.run.kind, performance.now() - execution.run.startedAt)
     else replaced -= 1
     if (running.size === 0 && stopping) for (const resolve of emptied) resolve()
+    rooms.freed(execution.run.kind)
     pump()
   }
 
@@ -172,6 +188,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   /** A claim that goes back unstarted: attempts untouched. */
   const release = (run: Run, cause: ReleaseCause, delayMs: number): void => {
     run.state = 'ended'
+    rooms.freed(run.kind)
     completer.settle({ run, move: 'release', durationMs: 0, delayMs, cause, unstarted: true })
   }
 
@@ -179,6 +196,8 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     dispatcher.wake()
     loop.wake()
   }
+
+  rooms.onRoom(wake)
 
   return {
     start() {

@@ -17,6 +17,32 @@ const end = {
 
 test.each<[Event, readonly Record<string, unknown>[]]>([
   [
+    { type: 'bulk:started', operationId: 'o', action: 'replay', matched: 7, ratePerSecond: 20, by: 'user:ada' },
+    [
+      {
+        level: 'info',
+        msg: 'bulk operation started',
+        operationId: 'o',
+        action: 'replay',
+        matched: 7,
+        ratePerSecond: 20,
+        by: 'user:ada',
+      },
+    ],
+  ],
+  [
+    { type: 'bulk:batch', operationId: 'o', action: 'replay', succeeded: 4, skipped: 1 },
+    [{ level: 'debug', msg: 'bulk operation moved jobs', operationId: 'o', succeeded: 4, skipped: 1 }],
+  ],
+  [
+    { type: 'bulk:ended', operationId: 'o', action: 'stop', status: 'completed', matched: 7, succeeded: 5, skipped: 2 },
+    [{ level: 'info', msg: 'bulk operation ended', status: 'completed', matched: 7, succeeded: 5, skipped: 2 }],
+  ],
+  [
+    { type: 'bulk:ended', operationId: 'o', action: 'stop', status: 'faulted', matched: 7, succeeded: 5, skipped: 0 },
+    [{ level: 'error', msg: 'bulk operation ended', status: 'faulted' }],
+  ],
+  [
     {
       type: 'jobs:claimed',
       worker: 'w',
@@ -94,6 +120,30 @@ test.each<[Event, readonly Record<string, unknown>[]]>([
         worker: 'w',
         jobId: 'a',
         kind: 'k',
+      },
+    ],
+  ],
+  [
+    {
+      type: 'webhook:attempted',
+      deliveryId: 'd',
+      endpointId: 'e',
+      tenantId: 't',
+      outcome: 'failed',
+      status: 500,
+      durationMs: 12,
+    },
+    [{ level: 'debug', msg: 'webhook attempted', deliveryId: 'd', outcome: 'failed', status: 500, durationMs: 12 }],
+  ],
+  [
+    { type: 'webhook:disabled', endpointId: 'e', tenantId: 't', reason: 'gone' },
+    [
+      {
+        level: 'error',
+        msg: 'webhook endpoint disabled: its deliveries are held',
+        endpointId: 'e',
+        tenantId: 't',
+        reason: 'gone',
       },
     ],
   ],

@@ -46,6 +46,26 @@ describe('what events tell', () => {
     expect(attempts(await scrape())).toMatchObject({ success: 2 })
   })
 
+  test('requests of webhooks count by outcome, and endpoints that are switched off', async () => {
+    const { events, scrape } = listen()
+    const attempted = {
+      type: 'webhook:attempted',
+      deliveryId: 'd',
+      endpointId: 'e',
+      tenantId: 't',
+      durationMs: 30,
+    } as const
+    events.emit({ ...attempted, outcome: 'delivered', status: 200 })
+    events.emit({ ...attempted, outcome: 'failed', status: null })
+    events.emit({ type: 'webhook:disabled', endpointId: 'e', tenantId: 't', reason: 'gone' })
+    const series = await scrape()
+    expect(series.get('mdm_webhook_requests_total{outcome="delivered"}')).toBe(1)
+    expect(series.get('mdm_webhook_requests_total{outcome="failed"}')).toBe(1)
+    expect(series.get('mdm_webhook_request_seconds_bucket{le="0.025"}')).toBe(0)
+    expect(series.get('mdm_webhook_request_seconds_bucket{le="0.05"}')).toBe(2)
+    expect(series.get('mdm_webhook_endpoints_disabled_total')).toBe(1)
+  })
+
   test('releases count, and as hits of the rate limit only where it is the cause', async () => {
     const { events, scrape } = listen()
     events.emit({ type: 'jobs:released', worker: 'w', cause: 'rate_limited', kinds: ['email_send', 'email_send'] })
@@ -71,19 +91,42 @@ describe('what events tell', () => {
     expect(series.get('mdm_recoveries_total{kind="email_send",cause="dead_instance"}')).toBe(2)
   })
 
+  test('bulk operations count by action, and the jobs that they moved', async () => {
+    const { events, scrape } = listen()
+    const operation = { operationId: 'o', action: 'replay', matched: 7 } as const
+    events.emit({ type: 'bulk:started', ...operation, ratePerSecond: null, by: 'user:ada' })
+    events.emit({ type: 'bulk:batch', ...operation, succeeded: 4, skipped: 1 })
+    events.emit({ type: 'bulk:batch', ...operation, succeeded: 2, skipped: 0 })
+    events.emit({ type: 'bulk:ended', ...operation, status: 'completed', succeeded: 6, skipped: 1 })
+    const series = await scrape()
+    expect(series.get('mdm_bulk_operations_started_total{action="replay"}')).toBe(1)
+    expect(series.get('mdm_bulk_operations_ended_total{action="replay",status="completed"}')).toBe(1)
+    expect(series.get('mdm_bulk_jobs_total{action="replay",outcome="succeeded"}')).toBe(6)
+    expect(series.get('mdm_bulk_jobs_total{action="replay",outcome="skipped"}')).toBe(1)
+  })
+
   test('what the instance knows is asked at the scrape', async () => {
     let lag: number | null = null
     let open = 3
-    const { scrape } = listen({ subscriptions: () => open, eventLagSeconds: () => lag, abandonedHandlers: () => 1 })
+    let gaps = 0
+    const { scrape } = listen({
+      subscriptions: () => open,
+      eventLagSeconds: () => lag,
+      eventGaps: () => gaps,
+      abandonedHandlers: () => 1,
+    })
     const before = await scrape()
     expect(before.get('mdm_subscriptions')).toBe(3)
     expect(before.has('mdm_event_lag_seconds')).toBe(false)
+    expect(before.get('mdm_event_gaps')).toBe(0)
     expect(before.get('mdm_abandoned_handlers')).toBe(1)
     open = 4
+    gaps = 7
     lag = 0.25
     const after = await scrape()
     expect(after.get('mdm_subscriptions')).toBe(4)
     expect(after.get('mdm_event_lag_seconds')).toBe(0.25)
+    expect(after.get('mdm_event_gaps')).toBe(7)
   })
 
   test('without the database the process tells its own, and that the gauges are missing', async () => {
@@ -282,6 +325,7 @@ function listen(sources: Partial<Parameters<typeof createMetrics>[0]> = {}) {
     db: gone,
     subscriptions: () => 0,
     eventLagSeconds: () => null,
+    eventGaps: () => 0,
     abandonedHandlers: () => 0,
     ...sources,
   })

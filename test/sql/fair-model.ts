@@ -32,7 +32,7 @@ export function nextTurns(
   before: Turn,
   limit: number,
 ): { readonly job: ModelJob; readonly turn: Turn }[] {
-  const waiting = eligible(jobs, rules)
+  const waiting = Map.groupBy(eligible(jobs, rules), (job) => job.tenantId)
   const picked: { job: ModelJob; turn: Turn }[] = []
   let turn = before
   while (picked.length < limit && waiting.size > 0) {
@@ -48,10 +48,15 @@ export function nextTurns(
   return picked
 }
 
-/** By tenant, best first: what one claim may bring. */
-function eligible(jobs: readonly ModelJob[], rules: ModelRules): Map<string, ModelJob[]> {
+/** The jobs of a claim by priority, in order. */
+export function mostUrgent(jobs: readonly ModelJob[], rules: ModelRules, limit: number): ModelJob[] {
+  return eligible(jobs, rules).slice(0, limit)
+}
+
+/** Best first: what one claim may bring. */
+function eligible(jobs: readonly ModelJob[], rules: ModelRules): ModelJob[] {
   const taken = new Map<string, number>()
-  const open = jobs.toSorted(byUrgency).filter((job) => {
+  return jobs.toSorted(byUrgency).filter((job) => {
     const pair = `${job.kind} ${job.tenantId}`
     const bound = rules.pairBounds.get(pair) ?? Infinity
     const fits =
@@ -64,10 +69,9 @@ function eligible(jobs: readonly ModelJob[], rules: ModelRules): Map<string, Mod
     if (fits) taken.set(pair, (taken.get(pair) ?? 0) + 1)
     return fits
   })
-  return Map.groupBy(open, (job) => job.tenantId)
 }
 
-export function byUrgency(a: ModelJob, b: ModelJob): number {
+function byUrgency(a: ModelJob, b: ModelJob): number {
   return a.priority - b.priority || a.dueIn - b.dueIn || (a.id < b.id ? -1 : 1)
 }
 

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noTenant as firstTenant } from '../../src/jobs/fairness.ts'
 import { jobStatuses, moves, type JobStatus, type Move, type MoveName } from '../../src/jobs/lifecycle.ts'
+import { absorbFanOuts } from '../../src/sql/absorb-fan-outs.ts'
 import { cancelJob } from '../../src/sql/cancel-job.ts'
 import { claimCappedByPriority } from '../../src/sql/claim-capped-by-priority.ts'
 import { claimCapped } from '../../src/sql/claim-capped.ts'
+import { claimFairByKindPastDead } from '../../src/sql/claim-fair-by-kind-past-dead.ts'
 import { claimFairByKind } from '../../src/sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../../src/sql/claim-fair-of-tenants.ts'
+import { claimFairPastDead } from '../../src/sql/claim-fair-past-dead.ts'
 import { claimFair } from '../../src/sql/claim-fair.ts'
+import { noKey } from '../../src/sql/claim-parts.ts'
 import { claimPriorityByKind } from '../../src/sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { discardJob } from '../../src/sql/discard-job.ts'
@@ -165,17 +169,30 @@ const ways: Record<MoveName, readonly Way[]> = {
         claimFairByKind(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, '{}'),
     },
     {
+      statement: 'claim_fair_past_dead',
+      call: ({ database, worker }) =>
+        claimFairPastDead(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, [], [], [], []),
+    },
+    {
+      statement: 'claim_fair_by_kind_past_dead',
+      call: ({ database, worker }) =>
+        claimFairByKindPastDead(
+          ...([database.pool, ...claimParams(worker, [kind], 100), ...fairParams, '{}', [], [], [], [], []] as const),
+        ),
+    },
+    {
       statement: 'claim_fair_of_tenants',
       call: ({ database, worker }, { tenantId }) =>
         claimFairOfTenants(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, '{}', [tenantId]),
     },
     {
       statement: 'claim_priority',
-      call: ({ database, worker }) => claimPriority(database.pool, ...claimParams(worker, [kind], 100), null),
+      call: ({ database, worker }) => claimPriority(database.pool, ...claimParams(worker, [kind], 100), null, ...noKey),
     },
     {
       statement: 'claim_priority_by_kind',
-      call: ({ database, worker }) => claimPriorityByKind(database.pool, ...claimParams(worker, [kind], 100), null),
+      call: ({ database, worker }) =>
+        claimPriorityByKind(database.pool, ...claimParams(worker, [kind], 100), null, ...noKey, '{}'),
     },
     {
       statement: 'claim_capped',
@@ -199,6 +216,17 @@ const ways: Record<MoveName, readonly Way[]> = {
       statement: 'finish_jobs_with_results',
       call: ({ database, worker }, { id, claimId }, lease) =>
         finishJobsWithResults(database.pool, [id], [lease as string], worker.id, [claimId], ['{"sent":1}']),
+    },
+  ],
+  absorb: [
+    {
+      statement: 'absorb_fan_outs',
+      before: ({ database }, { id }) =>
+        database.sql(
+          `update mdm.aa_job set job_kind = 'outbox_dispatch', payload = '{"phase": "fanout"}', priority = 59 where id = $1`,
+          [id],
+        ),
+      call: ({ database }, { tenantId }) => absorbFanOuts(database.pool, tenantId, 59, 100),
     },
   ],
   retry: [{ statement: 'fail_jobs', call: fail(false) }],

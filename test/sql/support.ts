@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { ClaimedRow, ClaimParams } from '../../src/sql/claim-parts.ts'
+import { noKey, type ClaimedRow, type ClaimParams } from '../../src/sql/claim-parts.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { registerInstance } from '../../src/sql/register-instance.ts'
 import { registerKinds, type KindRow } from '../../src/sql/register-kinds.ts'
@@ -96,7 +96,7 @@ export async function claimOf(
   limit = 1,
 ): Promise<{ rows: ClaimedRow[]; lease: string; claimId: string }> {
   const lease = drawLease()
-  const rows = await claimPriority(db, ...claimParams(worker, kinds, limit, { lease }), [tenantId])
+  const rows = await claimPriority(db, ...claimParams(worker, kinds, limit, { lease }), [tenantId], ...noKey)
   return { rows, lease, claimId: rows[0]?.[12] ?? '' }
 }
 

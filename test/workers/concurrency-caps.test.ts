@@ -101,6 +101,20 @@ test('two instances with 16 slots each never run more of a capped kind than allo
   ).toEqual([])
 })
 
+test('a tenant that is alone has all the slots that its cap allows, more than its share', async () => {
+  const on = floor()
+  const gate = Promise.withResolvers<void>()
+  // Its share is half: there may always be one more tenant. Nothing but what runs tells of room.
+  await start([counting('heavy', on, () => gate.promise, 14)], { slots: 16, pollMs: 60_000 })
+  await enqueue('heavy', 8)
+  await until(() => on.now === 8, 'it holds its share')
+  await enqueue('heavy', 32)
+  await until(() => on.now === 14, 'as many run as may', 3_000)
+  gate.resolve()
+  await allDone(40)
+  expect(on.most).toBe(14)
+})
+
 test('a cap of one, on four instances', async () => {
   const on = floor()
   const kinds = [counting('heavy', on, () => wait(1), 1)]

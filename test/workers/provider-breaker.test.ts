@@ -15,7 +15,7 @@ function makeBreaker() {
     random: () => 0,
   })
   /** One run that meets the fault. */
-  const fail = async (fault: 'unreachable' | 'refusing' | 'throttling'): Promise<number> => {
+  const fail = async (fault: 'unreachable' | 'refusing'): Promise<number> => {
     const pass = await breaker.enter(noAbort)
     const ms = pass.fault(fault, 'reason')
     pass.leave()

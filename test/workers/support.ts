@@ -3,6 +3,7 @@ import { createListener } from '../../src/db/listen.ts'
 import { createPools, type Pools } from '../../src/db/pool.ts'
 import { createWakeup, type Wakeup } from '../../src/events/wakeup.ts'
 import { createEvents, type Event, type Events } from '../../src/jobs/event.ts'
+import { builtInKinds, type BuiltInKind } from '../../src/jobs/kinds.ts'
 import type { RateLimit } from '../../src/jobs/rate-limit.ts'
 import type { OwnKind } from '../../src/workers/define-kind.ts'
 import type { PoolSpec } from '../../src/workers/dispatcher.ts'
@@ -38,6 +39,11 @@ interface Given {
   readonly abandonMs?: number
 }
 
+const noBuiltIns = Object.fromEntries(Object.keys(builtInKinds).map((name) => [name, null])) as Record<
+  BuiltInKind,
+  null
+>
+
 export async function startEngine(
   database: TestDatabase,
   kinds: readonly OwnKind[],
@@ -69,7 +75,7 @@ export async function startEngine(
   const catalogue = kindCatalogue(kinds, {})
   const engine = createEngine({
     pools,
-    kinds: runnableKinds(catalogue, { email_send: null, cleanup_jobs: null }, kinds),
+    kinds: runnableKinds(catalogue, noBuiltIns, kinds),
     catalogue,
     providers: given.providers ?? {},
     events,

@@ -1,16 +1,18 @@
-import { Client, type Pool } from 'pg'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Client, type Pool, type PoolClient, type QueryConfig } from 'pg'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { ensurePriorityIndex } from '../../src/db/ensure-priority-index.ts'
 import { createPools, type Pools } from '../../src/db/pool.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { createEnqueuer, type Enqueuer } from '../../src/resolvers/enqueue-batcher.ts'
 import type { EnqueueOrder } from '../../src/resolvers/enqueue-order.ts'
-import { claimFair } from '../../src/sql/claim-fair.ts'
 import { readWarningFacts } from '../../src/sql/read-warning-facts.ts'
+import { createClaimRules, type ClaimShape } from '../../src/workers/claim-rules.ts'
 import { defineKind, type KindDefinition, type OwnKind } from '../../src/workers/define-kind.ts'
+import { createDispatcher } from '../../src/workers/dispatcher.ts'
 import { createMaintenance } from '../../src/workers/maintenance.ts'
 import { testApi } from '../api/support.ts'
-import { claimOf, claimParams, noTenant, registerTestKinds, testTenant, testWorker } from '../sql/support.ts'
+import { claimOf, registerTestKinds, testTenant, testWorker, type TestWorker } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { startEngine, type TestEngine } from './support.ts'
@@ -39,12 +41,17 @@ async function start(kinds: readonly OwnKind[], given: Parameters<typeof startEn
   return engine
 }
 
-async function enqueue(name: string, count: number, given: { availableIn?: string } = {}): Promise<string[]> {
+async function enqueue(
+  name: string,
+  count: number,
+  given: { availableIn?: string; priority?: number; tenant?: string } = {},
+): Promise<string[]> {
   const rows = await database.sql<{ job_id: string }>(
     `select e.job_id from mdm.enqueue_jobs((
-       select jsonb_agg(jsonb_build_object('kind', $1::text, 'payload', '{}'::jsonb, 'available_at', clock_timestamp() + $3::interval))
+       select jsonb_agg(jsonb_build_object('kind', $1::text, 'payload', '{}'::jsonb, 'available_at', clock_timestamp() + $3::interval,
+                                           'priority', $4::int, 'tenant', $5::text))
          from generate_series(1, $2::int))) e`,
-    [name, count, given.availableIn ?? null],
+    [name, count, given.availableIn ?? null, given.priority ?? null, given.tenant ?? null],
   )
   return rows.map((row) => row.job_id)
 }
@@ -100,38 +107,119 @@ const orderOf = (tenantId: string, name: string, payload: object = {}): EnqueueO
 
 const enqueuerOf = ({ pools, wakeup }: TestEngine): Enqueuer => createEnqueuer({ pool: pools.enqueue, wakeup })
 
-test('P01: while a session holds an old snapshot, each job ends once, a claim pays for the dead by the page, and it is told', async () => {
+describe('P01: while a session holds an old snapshot', () => {
   const jobs = 3_000
-  const engine = await start([kind('held')], { pools: [] })
-  await enqueue('held', jobs)
-  const holder = await database.pool.connect()
-  await holder.query('begin isolation level repeatable read')
-  const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid, count(*) from mdm.aa_job')
-  try {
+  let holder: PoolClient
+  let held: { pid: number }
+  beforeEach(async () => {
+    await ensurePriorityIndex(database.url, 'all')
+    await ensurePriorityIndex(database.url, 'byKind')
+    const engine = await start([kind('held')], { pools: [] })
+    await enqueue('held', jobs)
+    holder = await database.pool.connect()
+    leave.push(async () => {
+      await holder.query('rollback')
+      holder.release()
+    })
+    await holder.query('begin isolation level repeatable read')
+    held = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid, count(*) from mdm.aa_job')).rows[0]!
     await engine.engine.start([{ name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' }])
     await allDone(jobs)
     await engine.stop()
-    expect(await howOften()).toEqual([{ status: 'done', runs: 1, ends: 1, jobs }])
+  })
 
-    await enqueue('held', 50)
+  test('each job ends once, and it is told', async () => {
+    expect(await howOften()).toEqual([{ status: 'done', runs: 1, ends: 1, jobs }])
+    const [facts] = await readWarningFacts(database.pool, 30_000, 1)
+    expect(facts!.held).toMatchObject({ pid: held.pid })
+  })
+
+  // Where a pair's bucket is in use the statement is the kind-first one.
+  const pairs = { pairBounds: { 'other of-nobody': 1 } }
+  test.each([
+    ['fair', {}],
+    ['fair, kind by kind', { shape: pairs }],
+    ['by priority', { dispatch: 'priority' }],
+    ['by priority, kind by kind', { dispatch: 'priority', shape: pairs }],
+  ] as const)('claims %s step over the dead, for a second at a time', async (_, given) => {
     const pools = createPools(database.url)
     leave.push(() => pools.end())
-    const worker = await testWorker(database.pool)
-    const claim = () =>
-      claimFair(pools.claim, ...claimParams(worker, ['held'], 10), ...[noTenant, 10, 10, '{}', noTenant, 0])
-    await claim()
-    const cost = await buffersOf(pools.claim, claim)
-    expect(cost.answer).toHaveLength(10)
-    // Nobody may remove the dead entries before the first job that is due, and each claim walks over them: 100 and 0.07 a dead job, here 310,
-    // since those of one page are looked at together. One look a row would be 3,000.
-    expect(cost.buffers).toBeLessThan(100 + jobs / 5)
-    const [facts] = await readWarningFacts(pools.api, 30_000, 1)
-    expect(facts!.held).toMatchObject({ pid: rows[0]!.pid })
-  } finally {
-    await holder.query('rollback')
-    holder.release()
-  }
+    await enqueue('held', 200)
+    const claims = claimsOf(pools, await testWorker(database.pool), ['held'], given)
+    const costs: number[] = []
+    for (let nth = 0; nth < 6; nth += 1) {
+      const cost = await buffersOf(pools.claim, claims.next)
+      // The first fair one knows of no tenant yet.
+      expect(cost.answer.length).toBeGreaterThanOrEqual(nth === 0 ? 1 : 10)
+      costs.push(cost.buffers)
+    }
+    // Nobody may remove the dead entries before the first job that is due. The first claims walk over all of them, 0.07 buffers each (310 in
+    // all), and learn where the next can start: at 100 to 150, however many are dead.
+    expect(Math.min(...costs)).toBeLessThan(190)
+    // Each second they start at the front again: what came in there meanwhile is not passed over for longer.
+    const [urgent] = await enqueue('held', 1, { priority: 0 })
+    claims.pass(1_000)
+    expect(await claims.next()).toContain(urgent)
+  })
 })
+
+test.each(['fair', 'priority'] as const)(
+  'a claim (%s) that walked far past jobs of a foreign kind goes kind by kind for the next second',
+  async (dispatch) => {
+    await ensurePriorityIndex(database.url, 'all')
+    await ensurePriorityIndex(database.url, 'byKind')
+    await registerTestKinds(database.pool, ['foreign', 'own'])
+    await enqueue('foreign', 3_000, { priority: 0 })
+    await enqueue('own', 200)
+    const pools = createPools(database.url)
+    leave.push(() => pools.end())
+    // Nothing has told it that the foreign ones are due.
+    const claims = claimsOf(pools, await testWorker(database.pool), ['own'], { dispatch })
+    await claims.next()
+    expect(claims.statements).toEqual([`claim_${dispatch}`])
+    expect((await claims.next()).length).toBeGreaterThan(0)
+    expect(claims.statements.at(-1)).toBe(`claim_${dispatch}_by_kind`)
+    claims.pass(1_000)
+    await claims.next()
+    expect(claims.statements.at(-1)).toBe(`claim_${dispatch}`)
+  },
+)
+
+test.each([
+  ['some kinds', { kinds: ['due'] }, false],
+  ['some tenants', {}, true],
+] as const)(
+  'what others had locked at the moment of the claim is claimed when they have let it go, by a pool of %s, without a wake-up',
+  async (_, limits, ofTenant) => {
+    const tenantId = await testTenant(database)
+    const [tenant] = await database.sql<{ key: string }>('select tenant_key as key from mdm.aa_tenant where id = $1', [
+      tenantId,
+    ])
+    await registerTestKinds(database.pool, ['foreign', 'due'])
+    // While jobs of a foreign kind are due, the claim goes kind by kind.
+    await enqueue('foreign', 1, { tenant: tenant!.key })
+    const [id] = await enqueue('due', 1, { tenant: tenant!.key })
+    const other = await database.pool.connect()
+    leave.push(async () => other.release())
+    await other.query('begin')
+    await other.query('select from mdm.aa_job where id = $1 for update', [id])
+    const spec = {
+      name: 'default',
+      slots: 4,
+      kinds: null,
+      tenantIds: ofTenant ? [tenantId] : null,
+      dispatch: 'fair',
+    } as const
+    const engine = await start([kind('due')], { pools: [{ ...spec, ...limits }] })
+    await until(() => engine.claims.length > 12, 'it has tried more than once')
+    expect(await done()).toBe(0)
+    const tries = engine.claims.length
+    await until(() => engine.claims.length > tries, 'it tries again')
+    await other.query('rollback')
+    await allDone(1)
+    expect(await howOften()).toContainEqual({ status: 'done', runs: 1, ends: 1, jobs: 1 })
+  },
+)
 
 test('P03: wake-ups go by the clock and never by the job, and carry no job', async () => {
   const { heard, settle } = await hear()
@@ -455,6 +543,48 @@ function difference(
       return Object.values(grown).some((count) => count !== 0) ? [[name, grown]] : []
     }),
   )
+}
+
+/** Claims of ten by a dispatcher of their own, and how to let time pass for it. */
+function claimsOf(
+  pools: Pools,
+  worker: TestWorker,
+  kinds: readonly string[],
+  given: { shape?: Partial<ClaimShape>; dispatch?: 'fair' | 'priority'; served?: readonly string[] } = {},
+) {
+  const now = performance.now.bind(performance)
+  let passed = 0
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
+  leave.push(async () => spy.mockRestore())
+  const statements: (string | undefined)[] = []
+  const rules = createClaimRules({ kinds: new Map(), providers: {} })
+  const dispatcher = createDispatcher({
+    spec: {
+      name: 'default',
+      slots: 4,
+      kinds: given.served ?? null,
+      tenantIds: null,
+      dispatch: given.dispatch ?? 'fair',
+    },
+    pool: Object.assign(Object.create(pools.claim) as Pool, {
+      query(config: QueryConfig) {
+        statements.push(config.name)
+        return pools.claim.query(config)
+      },
+    }),
+    worker: worker.name,
+    instanceId: () => worker.instanceId,
+    rules,
+  })
+  return {
+    /** Their prepared names. */
+    statements,
+    next: async (): Promise<string[]> => {
+      const shape = { ...rules.shape(kinds, performance.now()), ...given.shape }
+      return (await dispatcher.claim(10, shape, [])).map(({ id }) => id)
+    },
+    pass: (ms: number) => void (passed += ms),
+  }
 }
 
 /** The buffers that a statement of the pool's one session touches. */

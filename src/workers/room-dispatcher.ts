@@ -1,0 +1,67 @@
+import type { Dispatcher } from './dispatcher.ts'
+import type { KindRooms } from './kind-rooms.ts'
+
+interface RoomDispatcherDeps {
+  readonly rooms: KindRooms
+  /** Each with a rotation of its own. */
+  readonly free: Dispatcher
+  readonly roomed: Dispatcher
+}
+
+/** Heavy kinds are looked at so often at most while none is due: the other kinds must not pay a statement at each wake-up for them. */
+const lookEveryMs = 20
+/** Without a wake-up or new room nothing changes for them; looked at all the same, in case one was lost. */
+const quietForMs = 1_000
+
+/** Claims kinds with a cap per instance apart, no more than there is room for. */
+export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps): Dispatcher {
+  let nextLookAt = 0
+  let woken = true
+  let roomedFirst = false
+
+  const claimRoomed: Dispatcher['claim'] = async (limit, shape, passedOver) => {
+    const now = performance.now()
+    if (limit <= 0 || now < nextLookAt || (!woken && now < nextLookAt + quietForMs - lookEveryMs)) return []
+    return rooms.alone(async () => {
+      const { kinds, most } = rooms.open(shape.kinds)
+      if (kinds.length === 0) return []
+      // What brings nothing is asked again without those who were passed over.
+      if (passedOver.length === 0) woken = false
+      const runs = await roomed.claim(Math.min(limit, most), { ...shape, kinds }, passedOver)
+      for (const run of runs) rooms.taken(run.kind)
+      if (runs.length > 0) woken = true
+      else if (passedOver.length === 0) nextLookAt = performance.now() + lookEveryMs
+      return runs
+    })
+  }
+
+  const claimFree: Dispatcher['claim'] = (limit, shape, passedOver) =>
+    free.claim(limit, { ...shape, kinds: shape.kinds.filter((kind) => !rooms.has(kind)) }, passedOver)
+
+  return {
+    async claim(limit, shape, passedOver) {
+      // Each goes first every other time, so that neither waits for the other's backlog.
+      roomedFirst = !roomedFirst
+      const [one, other] = roomedFirst ? [claimRoomed, claimFree] : [claimFree, claimRoomed]
+      const first = await one(limit, shape, passedOver)
+      try {
+        return [...first, ...(await other(limit - first.length, shape, passedOver))]
+      } catch (error) {
+        // What is claimed already is run; the next claim meets the fault again.
+        if (first.length === 0) throw error
+        return first
+      }
+    },
+    wake() {
+      woken = true
+      free.wake()
+      roomed.wake()
+    },
+    retryInMs() {
+      const early = woken ? Math.max(nextLookAt - performance.now(), 0) : 0
+      const times = [free.retryInMs(), roomed.retryInMs(), early > 0 ? Math.ceil(early) : null]
+      const earliest = Math.min(...times.map((ms) => ms ?? Infinity))
+      return earliest === Infinity ? null : earliest
+    },
+  }
+}

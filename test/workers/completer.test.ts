@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createEvents, type Event } from '../../src/jobs/event.ts'
+import { createCompleter, type End } from '../../src/workers/completer.ts'
+import { createPulses } from '../../src/workers/pulses.ts'
+import { runsOf, type Run } from '../../src/workers/run.ts'
+import { claimOf, drawLease, registerTestKinds, testTenant, testWorker } from '../sql/support.ts'
+import { testDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+beforeEach(async () => {
+  database = await testDatabase()
+  await registerTestKinds(database.pool, ['echo'])
+})
+afterEach(() => database.drop())
+
+const finish = (run: Run): End => ({
+  run,
+  move: 'finish',
+  durationMs: 1,
+  resultText: null,
+  effects: null,
+  refused: () => {},
+})
+const fail = (run: Run): End => ({
+  run,
+  move: 'fail',
+  durationMs: 1,
+  decision: {
+    move: 'fail',
+    permanent: true,
+    delayMs: 0,
+    failure: { error: 'x', name: 'Error', detail: null, fingerprint: 'f' },
+  },
+  logText: null,
+})
+const release = (run: Run): End => ({
+  run,
+  move: 'release',
+  durationMs: 0,
+  delayMs: 0,
+  cause: 'surplus',
+  unstarted: true,
+})
+
+// Both came to their end in the same moment, in one process.
+test.each([
+  ['finish', finish, 'success'],
+  ['fail', fail, 'dlq'],
+  ['release', release, 'released'],
+] as const)(
+  'F02: of two runs of one job that end together (%s) the one without the claim is told as lost',
+  async (_, ending, outcome) => {
+    const tenantId = await testTenant(database)
+    await database.sql(`insert into mdm.aa_job (tenant_id, job_kind) select $1, 'echo' from generate_series(1, 3)`, [
+      tenantId,
+    ])
+    const worker = await testWorker(database.pool)
+    const { rows, lease } = await claimOf(database.pool, worker, tenantId, ['echo'], 3)
+    const runs = runsOf(rows, lease, 0)
+    const [stranger] = runsOf([rows[1]!], drawLease(), 0)
+    const told: Event[] = []
+    const events = createEvents((error) => {
+      throw error
+    })
+    events.on((event) => told.push(event))
+    const completer = createCompleter({
+      pool: database.pool,
+      events,
+      pulse: createPulses(Infinity).of('completer'),
+      worker,
+      afterCommit: () => {},
+    })
+    for (const run of [runs[0]!, stranger!, runs[1]!, runs[2]!]) completer.settle(ending(run))
+    await completer.idle()
+    const ends = told.flatMap((event) => (event.type === 'jobs:ended' ? event.ends : []))
+    expect(ends.map(({ id }) => id).toSorted()).toEqual(runs.map(({ id }) => id).toSorted())
+    expect(new Set(ends.map((end) => end.outcome))).toEqual(new Set([outcome]))
+    expect(told.filter(({ type }) => type === 'lease:lost')).toMatchObject([{ jobIds: [stranger!.id] }])
+    expect(await database.sql('select from mdm.aa_claim')).toEqual([])
+  },
+)
