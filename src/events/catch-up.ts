@@ -21,7 +21,8 @@ export interface CatchUpPage {
   readonly isLast: boolean
 }
 
-const rowsAtOnce = 500
+/** A message's worth: who does not pull holds one page, and the jobs in it may have 128 KiB each. */
+const rowsAtOnce = 100
 /** Spans beyond are read with a later page. */
 const spansAtOnce = 200
 

@@ -2,6 +2,7 @@ import type { JobEvent } from '../jobs/job-event.ts'
 import type { JobRow } from '../sql/job-row.ts'
 import type { Queryable } from '../sql/statement.ts'
 import type { JobLoader } from './job-loader.ts'
+import type { JobsSelection, SharedJobs } from './jobs-selection.ts'
 import type { JournalFeed } from './journal-feed.ts'
 import type { Told } from './journal-window.ts'
 
@@ -12,10 +13,16 @@ export interface Hub {
   /** Takes part from now on: the first member starts the feed, the last one to leave ends it. */
   enter(member: Member): JournalFeed
   leave(member: Member): void
+  /** The one reading for all streams of that name, made where there is none. */
+  share(name: string, selection: JobsSelection): SharedJobs
+  /** A stream of many jobs was opened. Answers what notes its end. */
+  opened(stream: { return(): Promise<unknown> }): () => void
 }
 
 /** One open stream, as the relay sees it. */
 export interface Member {
+  /** It reads for streams that are counted by themselves. */
+  readonly isSource?: boolean
   /** The one job it watches; null: many. */
   readonly jobId: string | null
   /** Whether it may want to hear of this event. */

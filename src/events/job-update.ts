@@ -24,3 +24,24 @@ export interface JobUpdateBatch {
   readonly updates: readonly JobUpdate[]
   readonly resync: boolean
 }
+
+const made = new WeakMap<object, Map<string, JobUpdate>>()
+
+/**
+ * All who watch one job are told the same: of the same thing one message is made, so that whoever writes it to many can tell that it
+ * is the same. `about` is what it tells of; null: it is nobody else's.
+ */
+export function sameUpdate(
+  about: object | null,
+  type: JobUpdate['type'],
+  revision: number,
+  make: () => JobUpdate,
+): JobUpdate {
+  if (about === null) return make()
+  let updates = made.get(about)
+  if (updates === undefined) made.set(about, (updates = new Map()))
+  const key = `${type} ${revision}`
+  let update = updates.get(key)
+  if (update === undefined) updates.set(key, (update = make()))
+  return update
+}

@@ -10,6 +10,8 @@ import { toldWithJobs } from './told-with-jobs.ts'
 interface FeedDeps {
   readonly db: Queryable
   readonly pollMs: number
+  /** The end of the feed before this one. It begins then: who comes and goes leaves no reads behind that others have to wait for. */
+  readonly former: Promise<void>
   readonly onError: (error: Error) => void
   /** Whether anybody wants to hear of this event. */
   readonly wants: (event: JobEvent) => boolean
@@ -47,7 +49,7 @@ const failurePausesMs = [100, 300, 1_000, 2_000]
 /** A job that was deleted by hand never ends: its claim would stay for ever. */
 const mostRunning = 20_000
 
-export function startJournalFeed({ db, pollMs, onError, wants, tell, looked }: FeedDeps): JournalFeed {
+export function startJournalFeed({ db, pollMs, former, onError, wants, tell, looked }: FeedDeps): JournalFeed {
   const bell = createBell()
   const end = createBell()
   const ready = Promise.withResolvers<void>()
@@ -62,10 +64,14 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell, looked }: F
   let lookedAt = performance.now()
   let isReady = false
   let stopped = false
+  /** Once it is stopped it reads no further. */
+  const reads: Queryable = {
+    query: (config) => (stopped ? Promise.reject(new Error('The feed was stopped.')) : db.query(config)),
+  }
 
   /** A look whose telling failed is told by the next round: nothing is lost to a broken connection. */
   const round = async (): Promise<number> => {
-    open ??= await openAtEnd(db)
+    open ??= await openAtEnd(reads)
     const { tail, window } = open
     const startedAt = performance.now()
     if (seen === undefined) {
@@ -82,7 +88,7 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell, looked }: F
     // What ran already when the first subscriber came is no news.
     const news = events.filter(({ rowId, event }) => rowId !== null || !isFirst || event.at >= tail.openedAt)
     const told = await toldWithJobs(
-      db,
+      reads,
       news.filter(({ event }) => wants(event)),
       look.rows,
     )
@@ -122,12 +128,14 @@ export function startJournalFeed({ db, pollMs, onError, wants, tell, looked }: F
   }
 
   const run = async (): Promise<void> => {
+    await former
     while (!stopped) {
       let pauseMs: number
       try {
         pauseMs = await round()
         failures = 0
       } catch (error) {
+        if (stopped) return
         onError(error as Error)
         pauseMs = failurePausesMs[Math.min(failures, failurePausesMs.length - 1)]!
         failures += 1

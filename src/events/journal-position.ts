@@ -26,6 +26,15 @@ export function includes(position: Position, id: number): boolean {
   return id <= position.high && !inSpans(position.gaps, id)
 }
 
+/** Whether the same was told at both. */
+export function isSamePosition(a: Position, b: Position): boolean {
+  return (
+    a.high === b.high &&
+    a.gaps.length === b.gaps.length &&
+    a.gaps.every((gap, i) => gap.from === b.gaps[i]!.from && gap.to === b.gaps[i]!.to)
+  )
+}
+
 /** The position after these ids, in ascending order, were told as well; what lies between them is a gap. */
 export function advance(position: Position, ids: readonly number[]): Position {
   if (ids.length === 0) return position

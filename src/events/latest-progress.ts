@@ -1,4 +1,5 @@
 import type { JobRow } from '../sql/job-row.ts'
+import { isNewerReport, knownReport, type KnownReport } from './progress-hint.ts'
 
 /** Progress reports on their way to one reader: of each job only the latest, and no more often than it asked for. */
 export interface LatestProgress {
@@ -14,26 +15,26 @@ export interface LatestProgress {
   end(jobId: string): void
 }
 
-interface Told {
+interface Told extends KnownReport {
   /** When, by the process' clock. */
-  readonly at: number
-  readonly text: string
+  readonly toldAt: number
 }
 
 export function createLatestProgress(everyMs: number): LatestProgress {
   const waiting = new Map<string, JobRow>()
   const told = new Map<string, Told>()
-  const dueAt = (jobId: string): number => (told.get(jobId)?.at ?? -Infinity) + everyMs
-  const isNews = (job: JobRow): boolean =>
-    job.progress !== null && told.get(job.id)?.text !== JSON.stringify(job.progress)
+  const dueAt = (jobId: string): number => (told.get(jobId)?.toldAt ?? -Infinity) + everyMs
+  const isNews = (job: JobRow): boolean => isNewerReport(told.get(job.id), job)
   return {
     report(job) {
       if (isNews(job)) waiting.set(job.id, job)
     },
     isNews,
     told(job) {
-      waiting.delete(job.id)
-      told.set(job.id, { at: performance.now(), text: JSON.stringify(job.progress) })
+      told.set(job.id, { ...knownReport(job), toldAt: performance.now() })
+      // What waits may be newer than what is on the row.
+      const next = waiting.get(job.id)
+      if (next !== undefined && !isNews(next)) waiting.delete(job.id)
     },
     due() {
       const now = performance.now()

@@ -5,12 +5,14 @@ import type { Queryable } from '../sql/statement.ts'
 import type { Hub, Member } from './hub.ts'
 import { createJobLoader } from './job-loader.ts'
 import type { JobUpdate, JobUpdateBatch } from './job-update.ts'
+import type { SharedJobs } from './jobs-selection.ts'
 import { startJournalFeed, type JournalFeed } from './journal-feed.ts'
 import { missing } from './journal-position.ts'
 import { findEnd } from './journal-tail.ts'
 import type { Reading } from './journal-window.ts'
 import { startProgressBoard, type ProgressBoard } from './progress-board.ts'
 import { auditCursorOf, claimName, jobCursorOf, jobsCursorOf, minuteNow } from './stream-cursor.ts'
+import { createSharedJobs } from './shared-jobs.ts'
 import type { Stream } from './stream.ts'
 import type { Wakeup } from './wakeup.ts'
 import { watchAudit, type WatchAudit, type AuditNews } from './watch-audit.ts'
@@ -21,7 +23,7 @@ import { watchState, type WatchState } from './watch-state.ts'
 export interface RelayDeps {
   /** The API's pool. */
   readonly db: Queryable
-  readonly wakeup: Pick<Wakeup, 'on'>
+  readonly wakeup: Pick<Wakeup, 'on' | 'onProgress'>
   /** How long after the last look to look again without any wake-up. */
   readonly pollMs: number
   /** A read failed; the relay goes on after a pause. */
@@ -48,8 +50,6 @@ export interface Relay {
   watchAudit(options: WatchAudit): Stream<AuditNews>
   /** What is read anew when something may have changed. The first `next` rejects with a StreamError NOT_FOUND where there is nothing. Left with `return`. */
   watchState<State>(options: WatchState<State>): Stream<State>
-  /** The row of this job carries a new progress report: it is told at once, else within a second. */
-  tellProgress(jobId: string): void
   openStreams(): number
   /** How much longer ago than the poll the journal was last read; 0 while there is no subscriber. */
   lagSeconds(): number
@@ -65,6 +65,9 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   const members = new Set<Member>()
   const ofMany = new Set<Member>()
   const states = new Set<Stream<unknown>>()
+  const streams = new Set<{ return(): Promise<unknown> }>()
+  const shared = new Map<string, SharedJobs>()
+  let sources = 0
   const ofOne = new Map<string, Set<Member>>()
   let feed: JournalFeed | undefined
   let board: ProgressBoard | undefined
@@ -77,7 +80,10 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
     ofOne.has(event.jobId) || ofMany.values().some((member) => member.wants(event))
 
   const tell = ({ told }: Reading): void => {
-    for (const each of told) for (const member of ofOne.get(each.event.jobId) ?? []) member.news([each])
+    // All of a job's at once: whoever writes it out does so once.
+    if (ofOne.size > 0)
+      for (const [jobId, events] of Map.groupBy(told, ({ event }) => event.jobId))
+        for (const member of ofOne.get(jobId) ?? []) member.news(events)
     for (const member of ofMany) member.news(told)
   }
 
@@ -86,16 +92,18 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
     readJob: createJobLoader(db),
     enter(member) {
       members.add(member)
+      if (member.isSource === true) sources += 1
       if (member.jobId === null) ofMany.add(member)
       else if (ofOne.has(member.jobId)) ofOne.get(member.jobId)!.add(member)
       else ofOne.set(member.jobId, new Set([member]))
       feed ??= open()
       if (member.wantsProgress)
-        board ??= startProgressBoard({ db, onError, wanted: progressWanted, tell: tellProgress })
+        board ??= startProgressBoard({ db, onError, wanted: progressWanted, claimOf, tell: tellProgress })
       return feed
     },
     leave(member) {
-      members.delete(member)
+      if (!members.delete(member)) return
+      if (member.isSource === true) sources -= 1
       ofMany.delete(member)
       const others = member.jobId === null ? undefined : ofOne.get(member.jobId)
       others?.delete(member)
@@ -106,18 +114,30 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
         board = undefined
       }
     },
+    share(name, selection) {
+      const known = shared.get(name)
+      if (known !== undefined) return known
+      const made: SharedJobs = createSharedJobs(hub, selection, () => {
+        if (shared.get(name) === made) shared.delete(name)
+      })
+      shared.set(name, made)
+      return made
+    },
+    opened(stream) {
+      streams.add(stream)
+      return () => streams.delete(stream)
+    },
   }
 
   const open = (): JournalFeed => {
     const looked = (): void => {
       for (const member of ofMany) member.looked?.()
     }
-    const opened = startJournalFeed({ db, pollMs, onError, wants, tell, looked })
-    // Progress is signalled the same way: other instances hear of it, too.
-    unsubscribe = wakeup.on('journal', () => {
-      opened.wake()
-      board?.hint()
-    })
+    const opened = startJournalFeed({ db, pollMs, former: closing, onError, wants, tell, looked })
+    const subscriptions = [wakeup.on('journal', opened.wake), wakeup.onProgress((hint) => board?.hint(hint))]
+    unsubscribe = () => {
+      for (const end of subscriptions) end()
+    }
     goneTimer = setInterval(() => void tellGone().catch(onError), lookForGoneEveryMs)
     return opened
   }
@@ -135,6 +155,8 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
     for (const { id } of await findGoneJobs(db, [...ofOne.keys()]))
       for (const member of ofOne.get(id) ?? []) member.missing()
   }
+
+  const claimOf = (jobId: string): number | undefined => feed?.running.get(jobId)?.revision
 
   const progressWanted = (): ReadonlySet<string> => {
     const ids = new Set<string>()
@@ -159,6 +181,7 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   return {
     async start() {},
     async stop() {
+      for (const stream of streams) void stream.return()
       for (const member of members) member.end()
       for (const stream of states) void stream.return()
       await closing
@@ -187,8 +210,7 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
       states.add(stream)
       return stream
     },
-    tellProgress: () => board?.hint(),
-    openStreams: () => members.size + states.size,
+    openStreams: () => members.size - sources + streams.size + states.size,
     lagSeconds: () => (feed === undefined ? 0 : Math.max(0, feed.lookedMsAgo() - pollMs) / 1_000),
     openGaps: () => (feed?.isReady() === true ? missing(feed.window().position()) : 0),
   }

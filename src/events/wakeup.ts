@@ -1,5 +1,6 @@
 import type { Listener } from '../db/listen.ts'
 import type { Queryable } from '../sql/statement.ts'
+import { packHints, unpackHints, type ProgressHint } from './progress-hint.ts'
 import { notifyWakeup } from '../sql/notify-wakeup.ts'
 
 /**
@@ -13,6 +14,9 @@ export interface Wakeup {
   /** Tells this process at once, and the other instances at most every 20 ms. Call it after the commit. */
   signal(topic: Topic): void
   on(topic: Topic, listener: () => void): () => void
+  /** A progress report: to this process' listeners at once, to the other instances at most every 20 ms, of each job the latest. */
+  tellProgress(hint: ProgressHint): void
+  onProgress(listener: (hint: ProgressHint) => void): () => void
   /** Whether the other instances are heard: without it only the poll finds what they did. */
   isConnected(): boolean
   /** What carries it from one instance to another. */
@@ -24,6 +28,9 @@ export interface Wakeup {
 const topics: readonly Topic[] = ['work', 'journal', 'control', 'rights']
 /** NOTIFY serialises commits: one in 20 ms an instance is free within noise, one a job halves the drain. */
 const notifyEveryMs = 20
+/** Reports for the other instances in one go, and how many wait; what is dropped they find on the row, within a second or two. */
+const mostReportsAtOnce = 500
+const mostReportsWaiting = 10_000
 
 interface WakeupDeps {
   readonly instanceId: string
@@ -42,6 +49,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
     rights: new Set(),
   }
   const outgoing = new Set<Topic>()
+  const progressListeners = new Set<(hint: ProgressHint) => void>()
+  const outgoingProgress = new Map<string, ProgressHint>()
   let timer: NodeJS.Timeout | undefined
   let sentAt = -Infinity
   let sending: Promise<unknown> = Promise.resolve()
@@ -51,13 +60,26 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
     for (const hear of listeners[topic]) hear()
   }
 
+  const hearProgress = (hint: ProgressHint): void => {
+    for (const hear of progressListeners) hear(hint)
+  }
+
   const send = (): void => {
     timer = undefined
     sentAt = performance.now()
-    const payload = `${instanceId} ${[...outgoing].join(' ')}`
+    const topicsOut = outgoing.size === 0 ? [] : [`${instanceId} ${[...outgoing].join(' ')}`]
+    const reports = [...outgoingProgress.values().take(mostReportsAtOnce)]
     outgoing.clear()
+    for (const { jobId } of reports) outgoingProgress.delete(jobId)
+    const hints = packHints(reports).map((text) => `${instanceId} progress ${text}`)
     // A hint that cannot be sent is not missed: the others poll.
-    sending = notifyWakeup(db, payload).catch(() => undefined)
+    sending = notifyWakeup(db, [...topicsOut, ...hints]).catch(() => undefined)
+    if (outgoingProgress.size > 0) sendSoon()
+  }
+
+  /** At once where there was silence: to wait for company would cost the first job 20 ms. What one turn signals leaves together. */
+  const sendSoon = (): void => {
+    timer ??= setTimeout(send, Math.max(sentAt + notifyEveryMs - performance.now(), 0))
   }
 
   return {
@@ -67,8 +89,19 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
       if (stopped) return
       tell(topic)
       outgoing.add(topic)
-      // At once where there was silence: to wait for company would cost the first job 20 ms. What one turn signals leaves together.
-      timer ??= setTimeout(send, Math.max(sentAt + notifyEveryMs - performance.now(), 0))
+      sendSoon()
+    },
+    tellProgress(hint) {
+      if (stopped) return
+      hearProgress(hint)
+      outgoingProgress.delete(hint.jobId)
+      outgoingProgress.set(hint.jobId, hint)
+      if (outgoingProgress.size > mostReportsWaiting) outgoingProgress.delete(outgoingProgress.keys().next().value!)
+      sendSoon()
+    },
+    onProgress(hear) {
+      progressListeners.add(hear)
+      return () => progressListeners.delete(hear)
     },
     on(topic, hear) {
       listeners[topic].add(hear)
@@ -78,6 +111,10 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
       await listener.listen('mdm_wakeup', (payload) => {
         const [from, ...named] = payload.split(' ')
         if (from === instanceId) return
+        if (named[0] === 'progress') {
+          unpackHints(payload.slice(payload.indexOf(' progress ') + ' progress '.length)).forEach(hearProgress)
+          return
+        }
         for (const topic of topics) if (named.length === 0 || named.includes(topic)) tell(topic)
       })
       // What was signalled while the connection was away is found by looking once.

@@ -1,10 +1,9 @@
-import type { JobEvent } from '../jobs/job-event.ts'
 import type { JobStatus } from '../jobs/lifecycle.ts'
 import type { JobRow } from '../sql/job-row.ts'
 import { createBell } from './bell.ts'
 import type { Hub, Member } from './hub.ts'
 import { readJobHistory } from './job-history.ts'
-import type { JobUpdate } from './job-update.ts'
+import { sameUpdate, type JobUpdate } from './job-update.ts'
 import type { Told } from './journal-window.ts'
 import { createLatestProgress } from './latest-progress.ts'
 import { patiently } from './patiently.ts'
@@ -113,10 +112,17 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
     return update(type, job, null)
   }
 
-  const update = (type: JobUpdate['type'], job: JobRow | null, event: JobEvent | null): JobUpdate => {
-    const tenantId = job?.tenantId ?? event?.tenantId
+  const update = (type: JobUpdate['type'], job: JobRow | null, told: Told | null): JobUpdate => {
+    const tenantId = job?.tenantId ?? told?.event.tenantId
     if (tenantId !== undefined && !sees(tenantId)) throw notFound(jobId)
-    return { type, cursor: jobCursorOf(jobId, revision), jobId, job, event, matchesFilter: true }
+    return sameUpdate(told ?? job, type, revision, () => ({
+      type,
+      cursor: jobCursorOf(jobId, revision),
+      jobId,
+      job,
+      event: told?.event ?? null,
+      matchesFilter: true,
+    }))
   }
 
   /** The next event, unless there is a hole before it or nothing is left. */
@@ -137,7 +143,7 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
       revision = event.revision
       isOver = event.toStatus === null || completeOn.includes(event.toStatus)
       if (event.toStatus !== 'running') progress.end(jobId)
-      return update('EVENT', job, event)
+      return update('EVENT', job, next)
     }
   }
 
@@ -184,6 +190,21 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
         pulledAt = performance.now()
         missed = 0
       }
+    },
+    poll() {
+      const next = past[0] ?? told[0]
+      if (!isOpen || isOver || next === undefined || !sees(next.event.tenantId)) return undefined
+      missed = 0
+      pulledAt = performance.now()
+      return past.length > 0 || !hasMissed ? nextEvent() : undefined
+    },
+    listen(hear) {
+      if (!isOpen || isOver || hasMissed || past.length > 0 || progress.nextDueMs() !== Infinity) return false
+      bell.listen(() => {
+        pulledAt = performance.now()
+        hear()
+      })
+      return true
     },
     release() {
       left = true

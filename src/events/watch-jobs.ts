@@ -1,156 +1,187 @@
-import type { JobEvent } from '../jobs/job-event.ts'
-import { concerns, matchedBefore, matchesAfter, matchesNow, type JobStreamFilter } from '../jobs/job-stream-filter.ts'
-import type { JobRow } from '../sql/job-row.ts'
 import { createBell } from './bell.ts'
-import type { Hub, Member } from './hub.ts'
-import { createJobBatch, type JobBatch } from './job-batch.ts'
-import { createLatestProgress } from './latest-progress.ts'
+import type { Hub } from './hub.ts'
 import type { JobUpdateBatch } from './job-update.ts'
-import { createJournalReader } from './journal-reader.ts'
-import type { Told } from './journal-window.ts'
-import { jobCursorOf, jobsCursorOf, minuteNow, readJobsCursor, type JobsCursor } from './stream-cursor.ts'
+import type { JobsSelection, SharedJobs } from './jobs-selection.ts'
+import { createJobsSource, type JobsSource } from './jobs-source.ts'
+import { readJobsCursor, type JobsCursor } from './stream-cursor.ts'
 import { createStream, type Stream } from './stream.ts'
-import { createToldClaims } from './told-claims.ts'
 
-export interface WatchJobs {
-  readonly filter: JobStreamFilter
+export interface WatchJobs extends JobsSelection {
   /** Resume after this cursor. Null: from now on. */
   readonly after: string | null
-  /** How long changes are gathered, 0 to 5,000. */
-  readonly windowMs: number
-  /** Of several changes of one job in a batch only the last. */
-  readonly conflate: boolean
-  /** Progress too, at most once a second a job. */
-  readonly progress: boolean
-  /** Whether the reader may see this tenant's jobs: asked for each message. */
+  /** What the reader may see, asked for each message; streams that see and select the same are read once for all. Left out: by itself. */
+  readonly scope?: () => ViewScope
+}
+
+/** What somebody may see. Never changes: who may see something else has another one. */
+export interface ViewScope {
+  /** Two that see the same have the same name. */
+  readonly name: string
   readonly sees: (tenantId: string) => boolean
 }
 
-/** Without news an empty batch says that the stream lives, and brings a fresh cursor. */
-const quietMs = 15_000
-const progressEveryMs = 1_000
+/** Who does not pull and falls out of what is kept may be so far behind before it has to begin anew. */
+const mostMissed = 10_000
+const mostIdleMs = 60_000
 
-export function watchJobs(hub: Hub, options: WatchJobs): Stream<JobUpdateBatch> {
-  const { filter, windowMs, conflate, sees } = options
-  let after: JobsCursor | null
+/**
+ * Each stream begins on its own, at its cursor. Once it has told everything up to now it goes on with the reading that all alike share,
+ * and leaves that again when it was too slow for it.
+ */
+export function watchJobs(hub: Hub, { after, scope, ...selection }: WatchJobs): Stream<JobUpdateBatch> {
+  const bell = createBell()
+  let left = false
+  let own: JobsSource | undefined
+  let shared: Shared | undefined
+  /** Gathered before it joined the others. */
+  let rest: JobUpdateBatch | undefined
+  /** Everything up to here was told. */
+  let cursor = after
+  let pulledAt = performance.now()
+
+  let from: JobsCursor | null
   try {
-    after = options.after === null ? null : readJobsCursor(options.after)
+    from = after === null ? null : readJobsCursor(after)
   } catch (error) {
     return createStream<JobUpdateBatch>({ pull: () => Promise.reject(error as Error), release() {} })
   }
-  const bell = createBell()
-  const claims = createToldClaims(after?.claims ?? new Set())
-  const progress = createLatestProgress(progressEveryMs)
-  let waiting: JobBatch | undefined
-  let left = false
 
-  const wants = (event: JobEvent): boolean => concerns(filter, event) && sees(event.tenantId)
-
-  const member: Member = {
-    jobId: null,
-    wants,
-    wantsProgress: options.progress,
-    news() {
-      if (waiting === undefined) return
-      const before = waiting.size()
-      reader.readOn(takeInto(waiting))
-      if (waiting.size() > before) bell.ring()
+  const onEnd = (): void => void stream.return()
+  const reader = {
+    news(): void {
+      if (own === undefined) bell.ring()
+      else join()
     },
-    tellProgress(job) {
-      if (!sees(job.tenantId) || !matchesNow(filter, job)) return
-      progress.report(job)
-      if (waiting !== undefined) bell.ring()
-    },
-    missing() {},
-    end: () => void stream.return(),
+    end: onEnd,
   }
-  const feed = hub.enter(member)
-  const reader = createJournalReader({ db: hub.db, feed, wants, after, isLeft: () => left })
 
-  /** Events of one journal row, all or none. */
-  const takeInto =
-    (batch: JobBatch) =>
-    (events: readonly Told[]): boolean => {
-      const told = events.flatMap((each) => (isWanted(each) ? [each] : []))
-      // One more, as a last progress report may go before the end of a run.
-      if (told.length > 0 && !batch.fits(told.length + (options.progress ? 1 : 0))) return false
-      for (const each of events) note(each)
-      for (const { event, job, snapshot } of told) {
-        const isRunOver = event.fromStatus === 'running' && event.toStatus !== 'running'
-        if (options.progress && isRunOver && job !== null && progress.isNews(job)) addProgress(batch, job)
-        batch.add({
-          type: 'EVENT',
-          cursor: jobCursorOf(event.jobId, event.revision),
-          jobId: event.jobId,
-          job,
-          event,
-          matchesFilter: matchesAfter(filter, event, job ?? snapshot),
-        })
+  const attend = (seen: ViewScope): Shared => {
+    const { name, sees } = seen
+    const { filter, windowMs, conflate, progress } = selection
+    const jobs = hub.share(JSON.stringify([name, windowMs, conflate, progress, filter]), { ...selection, sees })
+    jobs.enter(reader)
+    return { scope: seen, jobs, place: jobs.next(), countAt: jobs.count() }
+  }
+
+  /** From its own reading to the shared one, where both have told the same. */
+  const join = (): void => {
+    if (own === undefined || shared === undefined || !shared.jobs.isAtRest()) return
+    const gathered = own.stopHere()
+    if (gathered === null) return
+    own = undefined
+    if (gathered !== 'nothing') rest = gathered
+    shared.place = shared.jobs.next()
+    shared.countAt = shared.jobs.count()
+  }
+
+  const goAlone = (start: JobsCursor | null): void => {
+    own = createJobsSource(hub, selection, start, { onEnd, onRest: join })
+  }
+
+  const begin = (): void => {
+    const seen = scope?.()
+    if (seen !== undefined) shared = attend(seen)
+    if (shared === undefined || from !== null) goAlone(from)
+  }
+
+  /** Whether the reader still sees what the shared reading tells of. */
+  const isOf = ({ scope: of }: Shared): boolean => {
+    const seen = scope!()
+    return seen === of || seen.name === of.name
+  }
+
+  /** The next batch of the shared reading; undefined: none is there, or it is not for this reader any more. */
+  const takeShared = (): JobUpdateBatch | undefined => {
+    if (own !== undefined || shared === undefined || !isOf(shared)) return undefined
+    const batch = shared.jobs.at(shared.place)
+    if (batch === undefined) return undefined
+    shared.place += 1
+    shared.countAt = shared.jobs.count()
+    cursor = batch.cursor
+    return batch
+  }
+
+  /** Its place in the shared reading is gone, or what it may see has changed. */
+  const fallBack = (
+    { jobs, scope: of, countAt }: Shared,
+    isSame: boolean,
+    idleMs: number,
+  ): JobUpdateBatch | undefined => {
+    if (!isSame) {
+      shared = attend(scope!())
+      jobs.leave(reader)
+    } else if (jobs.count() - countAt > mostMissed || idleMs > mostIdleMs || cursor === null) {
+      cursor = jobs.at(jobs.next() - 1)!.cursor
+      shared = { scope: of, jobs, place: jobs.next(), countAt: jobs.count() }
+      return { cursor, updates: [], resync: true }
+    }
+    goAlone(cursor === null ? null : readJobsCursor(cursor))
+    return undefined
+  }
+
+  const takeRest = (): JobUpdateBatch | undefined => {
+    const batch = rest
+    rest = undefined
+    if (batch !== undefined) cursor = batch.cursor
+    return batch
+  }
+
+  const pull = async (idleMs: number): Promise<JobUpdateBatch | undefined> => {
+    while (!left) {
+      const batch = (await own?.pull()) ?? takeRest() ?? takeShared()
+      if (left) return undefined
+      if (batch !== undefined) {
+        cursor = batch.cursor
+        return batch
       }
-      return true
+      if (shared === undefined) return undefined
+      const isSame = isOf(shared)
+      if (!isSame || shared.place < shared.jobs.first()) {
+        const resync = fallBack(shared, isSame, idleMs)
+        if (resync !== undefined) return resync
+      } else await bell.wait(longestWaitMs)
     }
-
-  const isWanted = ({ event, job, snapshot }: Told): boolean => {
-    if (!wants(event) || (event.type === 'CLAIMED' && !claims.isNews(event.jobId, event.revision))) return false
-    const facts = job ?? snapshot
-    return matchesAfter(filter, event, facts) || matchedBefore(filter, event, facts)
-  }
-
-  const note = ({ event }: Told): void => {
-    if (event.type === 'CLAIMED') claims.tell(event.jobId, event.revision)
-    if (event.toStatus !== 'running') {
-      claims.end(event.jobId)
-      progress.end(event.jobId)
-    }
-  }
-
-  const addProgress = (batch: JobBatch, job: JobRow): void => {
-    progress.told(job)
-    batch.add({
-      type: 'PROGRESS',
-      cursor: jobCursorOf(job.id, job.revision),
-      jobId: job.id,
-      job,
-      event: null,
-      matchesFilter: true,
-    })
-  }
-
-  const deliver = (batch: JobBatch, resync: boolean): JobUpdateBatch => {
-    waiting = undefined
-    if (reader.isAtEnd()) claims.forgetOld(feed.running)
-    const cursor = jobsCursorOf({ position: reader.position(), minute: minuteNow(), claims: claims.names() })
-    return { cursor, updates: batch.updates(), resync }
+    return undefined
   }
 
   const stream: Stream<JobUpdateBatch> = createStream({
     async pull() {
-      const batch = createJobBatch(conflate)
-      const quietAt = performance.now() + quietMs
-      let dueAt = Infinity
-      waiting = undefined
-      for (;;) {
-        const isWhole = await reader.read(takeInto(batch))
-        if (left) return undefined
-        if (!isWhole) {
-          claims.clear()
-          return deliver(createJobBatch(conflate), true)
-        }
-        for (const job of progress.due()) if (batch.fits(1)) addProgress(batch, job)
-        const now = performance.now()
-        if (batch.size() > 0) dueAt = Math.min(dueAt, now + windowMs)
-        if (!batch.fits(2) || now >= dueAt || now >= quietAt) return deliver(batch, false)
-        waiting = batch
-        await bell.wait(Math.min(dueAt, quietAt, now + progress.nextDueMs()) - now)
-        waiting = undefined
-        if (left) return undefined
+      try {
+        return await pull(performance.now() - pulledAt)
+      } finally {
+        pulledAt = performance.now()
       }
+    },
+    poll: () => (rest === undefined ? takeShared() : undefined),
+    listen(hear) {
+      if (own !== undefined || rest !== undefined || shared === undefined || shared.place < shared.jobs.next())
+        return false
+      bell.listen(() => {
+        pulledAt = performance.now()
+        hear()
+      })
+      return true
     },
     release() {
       left = true
-      hub.leave(member)
+      closed()
+      own?.release()
+      shared?.jobs.leave(reader)
       bell.ring()
     },
   })
+  const closed = hub.opened(stream)
+  begin()
   return stream
 }
+
+interface Shared {
+  readonly scope: ViewScope
+  readonly jobs: SharedJobs
+  /** Number of the batch that comes next for it. */
+  place: number
+  countAt: number
+}
+
+/** Timers never go beyond 2^31 - 1 ms. */
+const longestWaitMs = 3_600_000

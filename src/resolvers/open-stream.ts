@@ -25,6 +25,8 @@ export async function openStream<Message>(
       begun = true
       return first
     },
+    ready: () => (begun ? stream.ready() : undefined),
+    listen: (hear) => begun && stream.listen(hear),
     return: () => stream.return(),
     [Symbol.asyncIterator]: () => opened,
   }

@@ -4,6 +4,7 @@ import { ApiError } from './api-error.ts'
 import { authorize, type RequestContext } from './context.ts'
 import { narrowJobs, type JobFilterInput } from './job-filter.ts'
 import { openStream } from './open-stream.ts'
+import { viewScope } from './view-scope.ts'
 
 interface WatchJobsInput {
   readonly filter?: JobFilterInput | null | undefined
@@ -38,6 +39,7 @@ export async function watchJobs(
       conflate: input.conflate,
       progress: input.progress,
       sees: (tenantId) => mayActFor(caller, tenantId),
+      scope: () => viewScope(caller),
     }),
     { speaksAtOnce: false },
   )

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Outcome } from './call.ts'
+import { outcomeText } from './outcome-text.ts'
 
 interface EventStream {
   readonly status: number
@@ -9,6 +10,8 @@ interface EventStream {
 }
 
 const keepAliveMs = 12_000
+const eventStart = Buffer.from('event: next\ndata: ')
+const eventEnd = Buffer.from('\n\n')
 const gone = Symbol('gone')
 
 /**
@@ -32,7 +35,7 @@ export async function sendEvents(response: ServerResponse, { status, headers, re
       const step = await untilGone(source.next())
       if (step === gone) return
       if (step.done === true) break
-      const hasRoom = response.write(`event: next\ndata: ${JSON.stringify(step.value)}\n\n`)
+      const hasRoom = response.write(Buffer.concat([eventStart, outcomeText(step.value), eventEnd]))
       if (!hasRoom) await untilGone(once(response, 'drain'))
     }
     response.end('event: complete\ndata:\n\n')

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { getOperationAST, GraphQLError, type ExecutionArgs, type FormattedExecutionResult } from 'graphql'
+import {
+  getOperationAST,
+  GraphQLError,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type FormattedExecutionResult,
+} from 'graphql'
 import { makeServer, type Context, type Server, type SubscribePayload } from 'graphql-ws'
 import type { WebSocket } from 'ws'
 import type { Call } from './call.ts'
 import type { MaskError } from './mask-errors.ts'
+import { sendResults, type WriteResults } from './send-results.ts'
+import type { Results } from './shared-results.ts'
 import type { SocketLimits } from './socket-places.ts'
 import type { SocketSession } from './socket-session.ts'
 import { maskOutcome, type Yoga } from './yoga.ts'
@@ -11,6 +19,8 @@ import { maskOutcome, type Yoga } from './yoga.ts'
 /** What belongs to one socket. */
 export interface SocketExtra {
   readonly socket: WebSocket
+  /** Writes results of a subscription to it. */
+  readonly sendResults: (id: string) => WriteResults
   readonly session: SocketSession
   /** Ids of the subscriptions under way. */
   readonly subscriptions: Set<string>
@@ -26,9 +36,18 @@ type SocketContext = Context<Record<string, unknown> | undefined, SocketExtra>
 
 const initWithinMs = 3_000
 
+interface Operation {
+  readonly call: Call
+  readonly engine: ReturnType<Yoga['getEnveloped']>
+  readonly write: WriteResults
+}
+
+const isResults = (result: unknown): result is Results =>
+  typeof result === 'object' && result !== null && 'ready' in result
+
 /** graphql-transport-ws on the same engine, behind the same gate as HTTP. */
 export function createSocketProtocol({ yoga, maskError, limits }: ProtocolDeps): Server<SocketExtra> {
-  const callOf = new WeakMap<object, { readonly call: Call; readonly engine: ReturnType<Yoga['getEnveloped']> }>()
+  const callOf = new WeakMap<object, Operation>()
   const masked = new WeakSet<GraphQLError>()
 
   const refuse = (error: unknown, call: Call): readonly GraphQLError[] => {
@@ -57,7 +76,7 @@ export function createSocketProtocol({ yoga, maskError, limits }: ProtocolDeps):
         throw tooMany(`${limits.subscriptionsPerSocket} subscriptions`)
       extra.subscriptions.add(id)
     }
-    callOf.set(contextValue, { call, engine })
+    callOf.set(contextValue, { call, engine, write: extra.sendResults(id) })
     return {
       schema: engine.schema,
       document,
@@ -70,7 +89,11 @@ export function createSocketProtocol({ yoga, maskError, limits }: ProtocolDeps):
   /** An operation that fails ends by itself: the others on the socket go on. */
   const run = async (how: 'execute' | 'subscribe', args: ExecutionArgs) => {
     try {
-      return await callOf.get(args.contextValue as object)!.engine[how](args)
+      const { engine, write } = callOf.get(args.contextValue as object)!
+      const result: unknown = await engine[how](args)
+      return (isResults(result) ? sendResults(result, write) : result) as
+        | ExecutionResult
+        | AsyncGenerator<ExecutionResult>
     } catch (error) {
       return {
         errors: [error instanceof GraphQLError ? error : new GraphQLError('', { originalError: error as Error })],

@@ -6,6 +6,7 @@ import type { Authenticate } from './auth.ts'
 import type { Call, Outcome } from './call.ts'
 import type { ChargeOperation } from './charge.ts'
 import { statusOfCode, type MaskError } from './mask-errors.ts'
+import { createSubscribeShared, type SubscribeShared } from './shared-results.ts'
 
 /** A call that came by HTTP. */
 export interface HttpCall extends Call {
@@ -76,7 +77,12 @@ export function createYogaServer({
     maskedErrors: false,
     // admit() keeps the documents, and refuses some to some callers: only whether one is valid is kept here.
     parserAndValidationCache: { documentCache: keepNothing, errorCache: keepNothing },
-    plugins: [useCaller(authenticate), useOutcome(maskError), useAdmit(admit), useOperation(onOperation, charge)],
+    plugins: [
+      useCaller(authenticate),
+      useOutcome(maskError),
+      useAdmit(admit),
+      useOperation(onOperation, charge, createSubscribeShared(contextFor)),
+    ],
   })
 }
 
@@ -132,7 +138,11 @@ function useAdmit(admit: Admit): Plugin<YogaContext> {
  * Notes whether the operation changes something (if its connection breaks, the outcome is unknown), has it paid for before
  * it runs, and tells of its end.
  */
-function useOperation(onOperation: (operation: OperationFacts) => void, charge: ChargeOperation): Plugin<YogaContext> {
+function useOperation(
+  onOperation: (operation: OperationFacts) => void,
+  charge: ChargeOperation,
+  subscribe: SubscribeShared,
+): Plugin<YogaContext> {
   const begin = (args: ExecutionArgs, call: Call): ((failed: boolean) => void) => {
     const started = performance.now()
     const definition = getOperationAST(args.document, args.operationName)
@@ -155,10 +165,11 @@ function useOperation(onOperation: (operation: OperationFacts) => void, charge: 
       if (refusal !== null) setResultAndStopExecution({ errors: [refusal] })
       return { onExecuteDone: ({ result }) => end('errors' in result && (result.errors?.length ?? 0) > 0) }
     },
-    onSubscribe({ args, context, setResultAndStopExecution }) {
+    onSubscribe({ args, context, setResultAndStopExecution, setSubscribeFn }) {
       const end = begin(args as ExecutionArgs, context.call)
       const refusal = refusalOf(() => charge(args as ExecutionArgs, context.call))
       if (refusal !== null) setResultAndStopExecution({ errors: [refusal] })
+      setSubscribeFn((subscription: ExecutionArgs) => subscribe(subscription, context.call))
       return { onSubscribeResult: ({ result }) => end('errors' in result) }
     },
   }

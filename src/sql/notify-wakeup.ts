@@ -1,7 +1,7 @@
 import { statement } from './statement.ts'
 
-export const notifyWakeup = statement<[payload: string], never>(
+export const notifyWakeup = statement<[payloads: readonly string[]], never>(
   'notify_wakeup',
   `-- tells the other instances to look; at most every 20 ms an instance, outside any job's transaction
-select pg_notify('mdm_wakeup', $1)`,
+select pg_notify('mdm_wakeup', each.payload) from unnest($1::text[]) each (payload)`,
 )

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import type { JobUpdate, JobUpdateBatch } from '../../src/events/job-update.ts'
+import type { ProgressHint } from '../../src/events/progress-hint.ts'
 import { createRelay, type Relay } from '../../src/events/relay.ts'
 import type { Stream } from '../../src/events/stream.ts'
 import type { WatchJob } from '../../src/events/watch-job.ts'
@@ -15,6 +16,8 @@ export interface TestRelay {
   readonly pool: pg.Pool
   /** What its wake-up does after a commit. */
   wake(): void
+  /** What its wake-up does with a progress report. */
+  report(hint: ProgressHint): void
   /** How many listen to its wake-up. */
   listeners(): number
   /** Names of the statements that the relay ran. */
@@ -57,6 +60,7 @@ function testRelay(url: string, pollMs: number): TestRelay {
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const listeners = new Set<() => void>()
+  const progressListeners = new Set<(hint: ProgressHint) => void>()
   const statements: string[] = []
   const db: Queryable = {
     query(config) {
@@ -66,7 +70,10 @@ function testRelay(url: string, pollMs: number): TestRelay {
   }
   const relay = createRelay({
     db,
-    wakeup: { on: (_, hear) => (listeners.add(hear), () => listeners.delete(hear)) },
+    wakeup: {
+      on: (_, hear) => (listeners.add(hear), () => listeners.delete(hear)),
+      onProgress: (hear) => (progressListeners.add(hear), () => progressListeners.delete(hear)),
+    },
     pollMs,
   })
   const sees = (): boolean => true
@@ -74,7 +81,8 @@ function testRelay(url: string, pollMs: number): TestRelay {
     relay,
     pool,
     wake: () => listeners.forEach((hear) => hear()),
-    listeners: () => listeners.size,
+    report: (hint) => progressListeners.forEach((hear) => hear(hint)),
+    listeners: () => listeners.size + progressListeners.size,
     statements,
     ofJob: (jobId, options = {}) =>
       relay.watchJob({

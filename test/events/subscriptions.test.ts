@@ -9,6 +9,8 @@ import { namesOf, namesUntil, pullUntil, stepsOf, toItsEnd } from './stream-read
 
 const { database, newRelay } = relayFixture()
 const random = seededRandom()
+/** STELLWERK_JOB_LIVES=500 is what the promise was tried with. */
+const lives = Number(process.env.STELLWERK_JOB_LIVES ?? 200)
 let used: TestRelay[] = []
 const take = (pollMs?: number): TestRelay => {
   const relay = newRelay(pollMs)
@@ -42,7 +44,7 @@ async function reprioritize(jobId: string, times: number): Promise<void> {
 }
 
 test('S01: who subscribes and leaves at once leaves nothing behind', async () => {
-  const { relay, ofJob, ofJobs } = take()
+  const { relay, ofJob, ofJobs, statements } = take()
   const jobId = await enqueueChore(database().pool)
   for (let i = 0; i < 1_000; i += 1) {
     const stream = i % 2 === 0 ? ofJob(jobId) : ofJobs()
@@ -53,6 +55,9 @@ test('S01: who subscribes and leaves at once leaves nothing behind', async () =>
     if (first !== undefined) await first
   }
   expect(relay.openStreams()).toBe(0)
+  // Nor a queue of reads that whoever comes next has to wait for.
+  await relay.stop()
+  expect(statements.length).toBeLessThan(500)
 })
 
 test('S02: 5,000 quiet streams end at once, without waiting for an event, and cost no reads of their own', async () => {
@@ -185,8 +190,8 @@ describe('S04: the state first, then what changes it', () => {
       expect(revisions, `SEED=${random.seed}`).toEqual(revisions.map((_, i) => revisions[0]! + i))
       expect(revisions.at(-1), `SEED=${random.seed}`).toBe(3)
     }
-    for (let i = 0; i < 100; i += 1) await Promise.all(Array.from({ length: 5 }, run))
-  }, 60_000)
+    for (let i = 0; i < lives; i += 5) await Promise.all(Array.from({ length: 5 }, run))
+  }, 120_000)
 })
 
 test('S10: every stream ends in a result, an error or the end, whatever is passed in', async () => {
@@ -323,7 +328,7 @@ test('S06: filters look at the job before and after the step, and tenants never 
 })
 
 test('progress: the latest is told, the last one before the end', async () => {
-  const { ofJob, ofJobs, wake, relay } = take()
+  const { ofJob, ofJobs, wake, report: hint } = take()
   const jobId = await enqueueChore(database().pool)
   const claim = await claimJob(database().pool, jobId)
   const stream = ofJob(jobId, { progressEveryMs: 50 })
@@ -334,7 +339,7 @@ test('progress: the latest is told, the last one before the end', async () => {
     database().sql(`update mdm.aa_job set progress = jsonb_build_object('done', $2::int) where id = $1`, [jobId, done])
   const next = stream.next()
   await report(1)
-  relay.tellProgress(jobId)
+  hint({ jobId, claimedMs: 0, report: 0, at: Date.now(), text: null })
   expect((await next).value).toMatchObject({ type: 'PROGRESS', job: { progress: { done: 1 } } })
   expect((await first).value!.updates).toMatchObject([{ type: 'PROGRESS', job: { progress: { done: 1 } } }])
   // Nobody tells of this one: it goes before the end.

@@ -7,6 +7,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scopes } from '../../src/jobs/permissions.ts'
 import { findApiKey } from '../../src/resolvers/find-api-key.ts'
+import { findTenantIds } from '../../src/resolvers/find-tenant-ids.ts'
 import { hasApiKey } from '../../src/resolvers/has-api-key.ts'
 import { createAuthenticate, type Authenticate } from '../../src/server/auth.ts'
 import { checkProductionAuth } from '../../src/server/check-production-auth.ts'
@@ -31,8 +32,7 @@ function authenticator(auth: Partial<Parameters<typeof createVerifyJwt>[0]['auth
     findApiKey: (key) => findApiKey(database.pool, key),
     verifyJwt: createVerifyJwt({
       auth: { jwtSecret, jwksUrl: null, audience: 'stellwerk', issuer: null, ...auth },
-      findTenantIds: async (names) =>
-        new Set(names.map((name) => tenants[name] ?? name).filter((id) => Object.values(tenants).includes(id))),
+      findTenantIds: (names) => findTenantIds(database.pool, names),
     }),
   })
 }
@@ -63,6 +63,16 @@ describe('a JWT', () => {
     expect(caller).toMatchObject({ principal: { kind: 'USER', name: null }, scopes: new Set(), tenantIds: new Set() })
   })
 
+  test('of closed tenants is good for the others, and of closed ones alone for nothing', async () => {
+    const [shut] = await database.sql<{ id: string }>(
+      `insert into mdm.aa_tenant (tenant_key, name, status) values ('shut', 'Shut', 'closed') returning id`,
+    )
+    const callerOf = async (names: readonly string[]) => authenticator()(`Bearer ${await token({ tenants: names })}`)
+    expect((await callerOf(['default', 'shut', 'nobody']))!.tenantIds).toEqual(new Set([tenants['default']]))
+    for (const names of [['shut'], [shut!.id], ['shut', 'nobody']])
+      await expect(callerOf(names)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    expect((await callerOf(['nobody']))!.tenantIds).toEqual(new Set())
+  })
   test('for every tenant names "*"', async () => {
     expect(await authenticator()(`Bearer ${await token({ tenants: '*' })}`)).toMatchObject({ tenantIds: 'all' })
   })

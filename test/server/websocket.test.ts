@@ -176,7 +176,7 @@ test.each([
     [{ type: 'connection_init' }, 'ack', subscribe('1', 'subscription { silence }'), subscribe('1', '{ who }')],
     4409,
   ],
-])('%s closes with a code', async (_, messages, code) => {
+])('S10: %s closes with a code', async (_, messages, code) => {
   const { url } = await serve(database)
   const raw = await rawSocket(url)
   for (const message of messages) {
@@ -278,7 +278,7 @@ describe('origins', () => {
   })
 })
 
-test('when the server stops, sockets are told to come back, one after the other', async () => {
+test('S12: when the server stops, sockets are told to come back, one after the other', async () => {
   const { url, server, seen } = await serve(database)
   const sockets = await Promise.all([signedIn(url), signedIn(url), signedIn(url)])
   for (const raw of sockets) raw.send(subscribe('1', 'subscription { silence }'))
