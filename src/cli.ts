@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { writeSync } from 'node:fs'
 import type { App, Started } from './app.ts'
-import { ConfigError, loadConfig } from './config.ts'
+import { ConfigError, loadConfig, type Config } from './config.ts'
 import { checkServer } from './db/check-server.ts'
 import { migrate, migrationStatus } from './db/migrate.ts'
 import { runningEmbedded, startEmbedded } from './db/embedded.ts'
@@ -16,13 +16,15 @@ const usage = `stellwerk ${version}: job control on PostgreSQL
   stellwerk api                API only
   stellwerk migrate            bring the database up to date
   stellwerk migrate --status   show which migrations are applied
+  stellwerk key create         make an API key: --name, --scopes, --tenants (see stellwerk key --help)
   stellwerk version
 
 Settings are environment variables: docs/settings.md.
 `
 
 interface Command {
-  readonly options: readonly string[]
+  /** Those that it takes; null: it reads its own command line. */
+  readonly options: readonly string[] | null
   readonly run: (given: readonly string[]) => Promise<void>
 }
 
@@ -31,6 +33,7 @@ const commands = new Map<string, Command>([
   ['worker', { options: [], run: () => serve({ STELLWERK_API: 'off' }) }],
   ['api', { options: [], run: () => serve({ STELLWERK_WORKERS: '0' }) }],
   ['migrate', { options: ['--status'], run: runMigrate }],
+  ['key', { options: null, run: runKey }],
   ['version', { options: [], run: async () => say(version) }],
   ['help', { options: [], run: async () => say(usage.trimEnd()) }],
 ])
@@ -42,11 +45,12 @@ try {
   const [name = 'help', ...args] = process.argv.slice(2)
   const command = commands.get(name === '-h' ? 'help' : name.replace(/^--/, ''))
   if (command === undefined) throw new Error(`${unknown('command', name, [...commands.keys()])} See stellwerk help.`)
-  const stranger = args.find((arg) => !command.options.includes(arg))
+  const { options } = command
+  const stranger = options === null ? undefined : args.find((arg) => !options.includes(arg))
   // An option that is passed over would do something else than was asked for.
   if (stranger !== undefined)
     throw new Error(
-      `${unknown(`option of ${name}`, stranger, command.options)} Settings are environment variables: see stellwerk help.`,
+      `${unknown(`option of ${name}`, stranger, options!)} Settings are environment variables: see stellwerk help.`,
     )
   await command.run(args)
 } catch (error) {
@@ -89,14 +93,22 @@ async function serve(preset: Record<string, string>): Promise<void> {
   if (started !== undefined && config.env === 'development' && config.api) say(welcome(started))
 }
 
-async function runMigrate(args: readonly string[]): Promise<void> {
-  const config = loadConfig(process.env)
+/** Runs a command on the operator's database, or the embedded one, whether the service runs or not. */
+async function onDatabase(config: Config, act: (url: string) => Promise<void>): Promise<void> {
   const running = config.database.directUrl ?? (await runningEmbedded(config.dataDir))
   const embedded = running === null ? await startEmbedded({ dataDir: config.dataDir }) : null
   try {
     const url = embedded?.url ?? running!
     const check = await checkServer(url)
     if (check.kind !== 'ready') throw new Error(check.message)
+    await act(url)
+  } finally {
+    await embedded?.stop()
+  }
+}
+
+async function runMigrate(args: readonly string[]): Promise<void> {
+  await onDatabase(loadConfig(process.env), async (url) => {
     if (args.includes('--status')) {
       for (const row of await migrationStatus(url))
         say(`${row.name.padEnd(40)} ${row.state.padEnd(8)} ${row.appliedAt?.toISOString() ?? ''}`.trimEnd())
@@ -104,9 +116,23 @@ async function runMigrate(args: readonly string[]): Promise<void> {
       const { applied } = await migrate(url)
       say(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`)
     }
-  } finally {
-    await embedded?.stop()
-  }
+  })
+}
+
+/** The key alone goes to the standard output, so that a script can take it. */
+async function runKey(args: readonly string[]): Promise<void> {
+  const { keyUsage, makeKey, readKeyOrder } = await import('./key-command.ts')
+  const order = readKeyOrder(args)
+  if (order === null) return say(keyUsage.trimEnd())
+  const config = loadConfig(process.env)
+  await onDatabase(config, async (url) => {
+    if (config.migrate) await migrate(url)
+    say(await makeKey(url, order))
+    writeSync(
+      2,
+      `The key ${order.name} is made. It cannot be shown again; an administrator revokes it by revokeApiKey.\n`,
+    )
+  })
 }
 
 function welcome({ url, tokenPath }: Started): string {

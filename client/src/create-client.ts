@@ -1,5 +1,5 @@
-import { backOff } from './backoff.ts'
-import { ClientError, isTransient } from './client-error.ts'
+import { bulk, bulkRun, type Bulk, type BulkActionName, type BulkRun } from './bulk.ts'
+import { ClientError } from './client-error.ts'
 import type { Connection } from './connection.ts'
 import {
   ClientEnqueueDocument,
@@ -7,8 +7,10 @@ import {
   type ClientJobFragment,
   type EnqueueJobInput,
   type EnqueueOutcome,
+  type JobSelectionInput,
   type TypedDocumentString,
 } from './generated/graphql.ts'
+import { sendRepeatedly } from './repeat.ts'
 import { send } from './send.ts'
 import { streamByEvents } from './stream-by-events.ts'
 import { streamBySocket } from './stream-by-socket.ts'
@@ -44,9 +46,11 @@ export interface Client {
   watch(id: string, options?: WatchOptions): AsyncGenerator<JobUpdate, void>
   /** Waits until a job has ended, and answers it. Throws where it was discarded, or `signal` fired before. */
   waitFor(id: string, options?: { readonly signal?: AbortSignal }): Promise<Job>
+  /** An action on many jobs, named by `ids`, `filter` or `deadLetterGroup`. Nothing happens until it is started. */
+  bulk(action: BulkActionName, select: JobSelectionInput): Bulk
+  /** A bulk operation that was begun before, perhaps elsewhere. */
+  bulkOperation(id: string): BulkRun
 }
-
-const mostTries = 8
 
 /** A client of one service, for Node.js from 22 and for browsers. Holds nothing open between calls. */
 export function createClient({ url, token, transport = 'events' }: ClientOptions): Client {
@@ -60,17 +64,11 @@ export function createClient({ url, token, transport = 'events' }: ClientOptions
   return {
     run: (document, variables) => send(connection, { query: document.toString(), variables }),
 
-    async enqueue(input, { signal = new AbortController().signal } = {}) {
+    async enqueue(input, { signal } = {}) {
       const operation = { query: ClientEnqueueDocument.toString(), variables: { input } }
-      for (let failures = 0; ; failures++) {
-        try {
-          return answerOf(await send<ClientEnqueueMutation>(connection, operation, signal))
-        } catch (error) {
-          const mayRepeat = input.idempotencyKey != null && isTransient(error) && failures < mostTries - 1
-          if (!mayRepeat) throw error
-          await backOff(failures, error.retryAfter, signal)
-        }
-      }
+      // Without a key the same call twice may be two jobs.
+      const call = input.idempotencyKey == null ? send : sendRepeatedly
+      return answerOf(await call<ClientEnqueueMutation>(connection, operation, signal))
     },
 
     watch: (id, options) => watch(connection, openStream, id, options),
@@ -82,6 +80,10 @@ export function createClient({ url, token, transport = 'events' }: ClientOptions
       if (job == null) throw new ClientError('NOT_FOUND', `The job ${id} was discarded.`)
       return job
     },
+
+    bulk: (action, select) => bulk(connection, openStream, action, select),
+
+    bulkOperation: (id) => bulkRun(connection, openStream, id),
   }
 }
 

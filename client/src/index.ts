@@ -1,3 +1,4 @@
+export type { Bulk, BulkActionName, BulkOptions, BulkPreview, BulkRun, BulkState } from './bulk.ts'
 export { ClientError } from './client-error.ts'
 export { createClient, type Client, type ClientOptions, type Job } from './create-client.ts'
 export { type JobUpdate, type WatchOptions } from './watch.ts'

@@ -1,7 +1,6 @@
-import { backOff } from './backoff.ts'
-import { ClientError, isTransient, throwFailure } from './client-error.ts'
 import type { Connection, OpenStream } from './connection.ts'
 import { ClientWatchDocument, type ClientWatchSubscription, type JobStatus } from './generated/graphql.ts'
+import { reopen } from './reopen.ts'
 
 /** One message about a job: its state at the start (SNAPSHOT), a transition (EVENT), progress, or RESYNC. */
 export type JobUpdate = ClientWatchSubscription['job']
@@ -27,30 +26,12 @@ export async function* watch(
 ): AsyncGenerator<JobUpdate, void> {
   let cursor = after
   let revision = 0
-  let failures = 0
-  while (!signal.aborted) {
-    const operation = { query: ClientWatchDocument.toString(), variables: { id, after: cursor, completeOn } }
-    try {
-      for await (const { data, errors } of openStream<ClientWatchSubscription>(connection, operation, signal)) {
-        throwFailure(errors)
-        const update = data!.job
-        failures = 0
-        cursor = update.cursor
-        // A claim is told from the job while it runs and from the row that ends it: across a reconnect perhaps twice.
-        if (update.event != null && update.event.revision <= revision) continue
-        revision =
-          update.event?.revision ?? (update.type === 'PROGRESS' ? revision : (update.job?.revision ?? revision))
-        yield update
-        if (signal.aborted) return
-      }
-      return
-    } catch (error) {
-      if (signal.aborted) return
-      const isExpired = error instanceof ClientError && error.code === 'TOKEN_EXPIRED'
-      // Once: a new token that is expired too will not get better.
-      const mayComeBack = isTransient(error) || (isExpired && connection.renewsToken && failures === 0)
-      if (!mayComeBack) throw error
-      await backOff(failures++, (error as ClientError).retryAfter, signal)
-    }
+  const operation = () => ({ query: ClientWatchDocument.toString(), variables: { id, after: cursor, completeOn } })
+  for await (const { job: update } of reopen<ClientWatchSubscription>(connection, openStream, operation, signal)) {
+    cursor = update.cursor
+    // A claim is told from the job while it runs and from the row that ends it: across a reconnect perhaps twice.
+    if (update.event != null && update.event.revision <= revision) continue
+    revision = update.event?.revision ?? (update.type === 'PROGRESS' ? revision : (update.job?.revision ?? revision))
+    yield update
   }
 }

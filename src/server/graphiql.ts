@@ -30,6 +30,10 @@ export function createGraphiql(
   }
 }
 
+/** Of a scalar that it does not know the editor believes that it is plain, and underlines the objects of ours (JSON). */
+const plainScalars = '["string", "number", "boolean", "integer"]'
+const anyScalar = plainScalars.replace(']', ', "object", "array"]')
+
 async function makePage(schema: GraphQLSchema): Promise<Page> {
   // Costs 36 MB of memory: paid only where somebody looks at it.
   const graphiql = await import('@graphql-yoga/render-graphiql/graphiql')
@@ -38,7 +42,7 @@ async function makePage(schema: GraphQLSchema): Promise<Page> {
     js: graphiql.js,
     editorWorker: JSON.stringify(graphiql.editorWorkerService),
     jsonWorker: JSON.stringify(graphiql.jsonWorker),
-    graphqlWorker: JSON.stringify(graphiql.graphqlWorker),
+    graphqlWorker: JSON.stringify(graphiql.graphqlWorker.replace(plainScalars, anyScalar)),
     tabs: JSON.stringify(presetTabs(schema)).replaceAll('<', String.raw`\u003c`),
   }
   const template = await readFile(new URL('graphiql-page.html', import.meta.url), 'utf8')

@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { startService, type Service } from '../support/service.ts'
 
 /** A started service on a data directory that goes with it. */
-export async function serviceForClients(): Promise<{ readonly service: Service; end(): Promise<void> }> {
+export async function serviceForClients(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<{ readonly service: Service; end(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'stellwerk-client-'))
-  const service = startService({ dataDir })
+  const service = startService({ dataDir, settings })
   await service.started()
   return {
     service,

@@ -55,6 +55,23 @@ describe('GraphiQL in a browser', () => {
     expect(said).not.toContain('"errors":[{')
   })
 
+  test('every tab is in sight, and preset variables are not underlined', async () => {
+    const width = page.viewportSize()!.width
+    for (const tab of await page.locator('.graphiql-tab').all()) {
+      const box = (await tab.boundingBox())!
+      expect(box.x + box.width).toBeLessThanOrEqual(width)
+    }
+    await page.locator('.graphiql-tab-button', { hasText: 'EnqueueAny' }).press('Enter')
+    const variables = page.locator('.graphiql-editor-tool')
+    await variables.getByText('In ten seconds').or(variables.getByText('ada@example.org')).first().waitFor()
+    // A mistake is underlined a moment after it was made: one that is made now shows that the others had their time.
+    await variables.locator('.view-lines').first().click()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.insertText(' x')
+    await variables.locator('.squiggly-error').first().waitFor()
+    expect(await variables.locator('.squiggly-error').count()).toBe(1)
+  })
+
   test('the subscription tab shows what happens to a job as it happens, over server-sent events', async () => {
     const { data } = await ask(
       service,

@@ -25,14 +25,22 @@ export type AttemptOutcome =
 export type AuditAction =
   /** Key for a service made or revoked. */
   | 'API_KEY_CHANGE'
+  /** Attachment scanned. */
+  | 'ATTACHMENT_SCANNED'
   /** Bulk operation ended. */
   | 'BULK_END'
   /** Bulk operation started. */
   | 'BULK_START'
   /** Concurrency limit changed. */
   | 'CONCURRENCY_LIMIT_SET'
+  /** Document read. */
+  | 'DOCUMENT_PROCESSED'
   /** Email handed to the provider. */
   | 'EMAIL_SENT'
+  /** Import ended. */
+  | 'IMPORT_DONE'
+  /** Index built, dropped or failed. */
+  | 'INDEX_CHANGE'
   /** Job cancelled. */
   | 'JOB_CANCEL'
   /** Job deleted by a person; `snapshot` holds its payload. */
@@ -57,12 +65,53 @@ export type AuditAction =
   | 'QUEUE_RESUME'
   /** Rate limit changed. */
   | 'RATE_LIMIT_SET'
+  /** Search vectors rebuilt. */
+  | 'REINDEX_DONE'
   /** Address suppressed. */
   | 'SUPPRESSION_ADD'
   /** Suppression lifted. */
   | 'SUPPRESSION_REMOVE'
   /** Tenant created, changed or closed. */
-  | 'TENANT_CHANGE';
+  | 'TENANT_CHANGE'
+  /** Endpoint made, changed or switched off. */
+  | 'WEBHOOK_CHANGE';
+
+/** What a bulk operation does to each job. */
+export type BulkAction =
+  /** Cancel. */
+  | 'CANCEL'
+  /** Discard. */
+  | 'DISCARD'
+  /** Replay. */
+  | 'REPLAY'
+  /** Stop. */
+  | 'STOP';
+
+/** An uploaded import to go on with. */
+export type BulkImportInput = {
+  /** Rows in one transaction. */
+  batchSize?: number | null | undefined;
+  /** The import to commit. */
+  importId: string | number;
+};
+
+/** An action on many jobs. */
+export type BulkJobsInput = {
+  /** True: only look. False: do it. There is no default on purpose. */
+  dryRun: boolean;
+  /** Refuse if a different number matches. Required by `discardJobs` when not a dry run. */
+  expectedCount?: number | null | undefined;
+  /** Repeating the call with the same key returns the same operation. */
+  idempotencyKey?: string | null | undefined;
+  /** At most this many, oldest first. */
+  limit?: number;
+  /** Spread: at most this many per second. */
+  ratePerSecond?: number | null | undefined;
+  /** Why, for the audit log. */
+  reason?: string | null | undefined;
+  /** Which. */
+  select: JobSelectionInput;
+};
 
 /** State of a bulk operation. */
 export type BulkOperationStatus =
@@ -107,6 +156,14 @@ export type DateTimeRangeInput = {
   to?: string | null | undefined;
 };
 
+/** A document to read. */
+export type DocumentProcessInput = {
+  /** Whether to derive a title. */
+  deriveTitle?: boolean;
+  /** The document. */
+  documentId: string | number;
+};
+
 /** An email address with an optional name. */
 export type EmailAddressInput = {
   /** The address alone. Checked on the server. */
@@ -136,6 +193,8 @@ export type EmailContentInput = {
 
 /** An email to one recipient. Exactly one of `template` and `content`. */
 export type EmailSendInput = {
+  /** Attachments that were scanned clean. */
+  attachmentIds?: Array<string | number> | null | undefined;
   /** What sort it is. */
   category?: EmailCategory;
   /** A ready text. */
@@ -231,12 +290,24 @@ export type ErrorCode =
   /** No such object among the caller's tenants. */
   | 'NOT_FOUND';
 
+/** A GIN index to build. */
+export type GinBackfillInput = {
+  /** Entity type key. */
+  typeKey: string;
+};
+
 /** What to do if the idempotency key exists. */
 export type IdempotencyConflict =
   /** Leave the old job as it is and return it. */
   | 'IGNORE'
   /** If the old job is still PENDING, give it the new payload, time and priority; else return it. */
   | 'UPDATE';
+
+/** An index to bring in line. */
+export type IndexSyncInput = {
+  /** The attribute. */
+  attributeId: string | number;
+};
 
 /** A closed span of whole numbers. */
 export type IntRangeInput = {
@@ -334,10 +405,22 @@ export type JobFilter = {
 
 /** What to do: exactly one kind. One field per registered kind, made from its payload schema. */
 export type JobInput =
-  {   /** Any kind, with a JSON payload. */
-  custom: CustomJobInput; emailSend?: never; }
-  |  { custom?: never;   /** Kind `email_send`. */
-  emailSend: EmailSendInput; };
+  {   /** Kind `bulk_import`. */
+  bulkImport: BulkImportInput; custom?: never; documentProcess?: never; emailSend?: never; ginBackfill?: never; indexSync?: never; reindex?: never; virusScan?: never; }
+  |  { bulkImport?: never;   /** Any kind, with a JSON payload. */
+  custom: CustomJobInput; documentProcess?: never; emailSend?: never; ginBackfill?: never; indexSync?: never; reindex?: never; virusScan?: never; }
+  |  { bulkImport?: never; custom?: never;   /** Kind `document_process`. */
+  documentProcess: DocumentProcessInput; emailSend?: never; ginBackfill?: never; indexSync?: never; reindex?: never; virusScan?: never; }
+  |  { bulkImport?: never; custom?: never; documentProcess?: never;   /** Kind `email_send`. */
+  emailSend: EmailSendInput; ginBackfill?: never; indexSync?: never; reindex?: never; virusScan?: never; }
+  |  { bulkImport?: never; custom?: never; documentProcess?: never; emailSend?: never;   /** Kind `gin_backfill`. */
+  ginBackfill: GinBackfillInput; indexSync?: never; reindex?: never; virusScan?: never; }
+  |  { bulkImport?: never; custom?: never; documentProcess?: never; emailSend?: never; ginBackfill?: never;   /** Kind `index_sync`. */
+  indexSync: IndexSyncInput; reindex?: never; virusScan?: never; }
+  |  { bulkImport?: never; custom?: never; documentProcess?: never; emailSend?: never; ginBackfill?: never; indexSync?: never;   /** Kind `reindex`. */
+  reindex: ReindexInput; virusScan?: never; }
+  |  { bulkImport?: never; custom?: never; documentProcess?: never; emailSend?: never; ginBackfill?: never; indexSync?: never; reindex?: never;   /** Kind `virus_scan`. */
+  virusScan: VirusScanInput; };
 
 /** A measured quantity. */
 export type JobMetric =
@@ -376,6 +459,15 @@ export type JobOrderField =
   | 'CREATED_AT'
   /** Priority, then due time. With status PENDING only. */
   | 'PRIORITY';
+
+/** Which jobs: exactly one of the three. */
+export type JobSelectionInput =
+  {   /** One group of `deadLetterGroups`. */
+  deadLetterGroup: string | number; filter?: never; ids?: never; }
+  |  { deadLetterGroup?: never;   /** All that match. */
+  filter: JobFilter; ids?: never; }
+  |  { deadLetterGroup?: never; filter?: never;   /** These. At most 1000. */
+  ids: Array<string | number>; };
 
 /** Where a job is in its life: PENDING → RUNNING → DONE or DLQ. FAILED is only ever set by a person. */
 export type JobStatus =
@@ -426,6 +518,12 @@ export type PrincipalKind =
   /** A worker of this service. */
   | 'WORKER';
 
+/** A search index to rebuild. */
+export type ReindexInput = {
+  /** Entity type key. */
+  typeKey: string;
+};
+
 /** When a job becomes available: exactly one of the two. */
 export type ScheduleInput =
   {   /** After this time. */
@@ -463,6 +561,12 @@ export type UnknownDelivery =
   | 'HOLD'
   /** Send it once more, with the same Message-ID. */
   | 'RESEND';
+
+/** An upload to scan. */
+export type VirusScanInput = {
+  /** The attachment. */
+  attachmentId: string | number;
+};
 
 /** Why a due job waits. */
 export type WaitCode =
@@ -514,6 +618,86 @@ export type ClientWatchSubscriptionVariables = Exact<{
 export type ClientWatchSubscription = { job: { type: JobUpdateType, cursor: string, event: { revision: number, type: JobEventType, at: string, fromStatus: JobStatus | null, toStatus: JobStatus | null, attempt: number | null, reason: string | null, error: { message: string } | null } | null, job: { id: string, status: JobStatus, revision: number, attemptCount: number, maxAttempts: number, availableAt: string, nextAttemptAt: string | null, completedAt: string | null, streamCursor: string, result: unknown, progress: { percent: number | null, current: number | null, total: number | null, message: string | null } | null, lastError: { message: string } | null } | null } };
 
 export type ClientJobFragment = { id: string, status: JobStatus, revision: number, attemptCount: number, maxAttempts: number, availableAt: string, nextAttemptAt: string | null, completedAt: string | null, streamCursor: string, result: unknown, progress: { percent: number | null, current: number | null, total: number | null, message: string | null } | null, lastError: { message: string } | null };
+
+export type ClientReplayJobsMutationVariables = Exact<{
+  input: BulkJobsInput;
+  preview: boolean;
+}>;
+
+
+export type ClientReplayJobsMutation = { replayJobs: { operation: { id: string, action: BulkAction, status: BulkOperationStatus, matched: number, processed: number, succeeded: number, skipped: number, error: string | null, createdAt: string, finishedAt: string | null } | null, preview?: { matched: { count: number, precision: CountPrecision }, rows: Array<{ count: number, kind: { name: string }, tenant: { key: string } | null }>, sample: Array<{ id: string, status: JobStatus, revision: number, attemptCount: number, maxAttempts: number, availableAt: string, nextAttemptAt: string | null, completedAt: string | null, streamCursor: string, result: unknown, progress: { percent: number | null, current: number | null, total: number | null, message: string | null } | null, lastError: { message: string } | null }> } | null, errors: Array<
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+    > } };
+
+export type ClientDiscardJobsMutationVariables = Exact<{
+  input: BulkJobsInput;
+  preview: boolean;
+}>;
+
+
+export type ClientDiscardJobsMutation = { discardJobs: { operation: { id: string, action: BulkAction, status: BulkOperationStatus, matched: number, processed: number, succeeded: number, skipped: number, error: string | null, createdAt: string, finishedAt: string | null } | null, preview?: { matched: { count: number, precision: CountPrecision }, rows: Array<{ count: number, kind: { name: string }, tenant: { key: string } | null }>, sample: Array<{ id: string, status: JobStatus, revision: number, attemptCount: number, maxAttempts: number, availableAt: string, nextAttemptAt: string | null, completedAt: string | null, streamCursor: string, result: unknown, progress: { percent: number | null, current: number | null, total: number | null, message: string | null } | null, lastError: { message: string } | null }> } | null, errors: Array<
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+    > } };
+
+export type ClientCancelJobsMutationVariables = Exact<{
+  input: BulkJobsInput;
+  preview: boolean;
+}>;
+
+
+export type ClientCancelJobsMutation = { cancelJobs: { operation: { id: string, action: BulkAction, status: BulkOperationStatus, matched: number, processed: number, succeeded: number, skipped: number, error: string | null, createdAt: string, finishedAt: string | null } | null, preview?: { matched: { count: number, precision: CountPrecision }, rows: Array<{ count: number, kind: { name: string }, tenant: { key: string } | null }>, sample: Array<{ id: string, status: JobStatus, revision: number, attemptCount: number, maxAttempts: number, availableAt: string, nextAttemptAt: string | null, completedAt: string | null, streamCursor: string, result: unknown, progress: { percent: number | null, current: number | null, total: number | null, message: string | null } | null, lastError: { message: string } | null }> } | null, errors: Array<
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+    > } };
+
+export type ClientStopJobsMutationVariables = Exact<{
+  input: BulkJobsInput;
+  preview: boolean;
+}>;
+
+
+export type ClientStopJobsMutation = { stopJobs: { operation: { id: string, action: BulkAction, status: BulkOperationStatus, matched: number, processed: number, succeeded: number, skipped: number, error: string | null, createdAt: string, finishedAt: string | null } | null, preview?: { matched: { count: number, precision: CountPrecision }, rows: Array<{ count: number, kind: { name: string }, tenant: { key: string } | null }>, sample: Array<{ id: string, status: JobStatus, revision: number, attemptCount: number, maxAttempts: number, availableAt: string, nextAttemptAt: string | null, completedAt: string | null, streamCursor: string, result: unknown, progress: { percent: number | null, current: number | null, total: number | null, message: string | null } | null, lastError: { message: string } | null }> } | null, errors: Array<
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+    > } };
+
+export type ClientBulkJobsFragment = { operation: { id: string, action: BulkAction, status: BulkOperationStatus, matched: number, processed: number, succeeded: number, skipped: number, error: string | null, createdAt: string, finishedAt: string | null } | null, preview?: { matched: { count: number, precision: CountPrecision }, rows: Array<{ count: number, kind: { name: string }, tenant: { key: string } | null }>, sample: Array<{ id: string, status: JobStatus, revision: number, attemptCount: number, maxAttempts: number, availableAt: string, nextAttemptAt: string | null, completedAt: string | null, streamCursor: string, result: unknown, progress: { percent: number | null, current: number | null, total: number | null, message: string | null } | null, lastError: { message: string } | null }> } | null, errors: Array<
+    | { code: ErrorCode, message: string, path: Array<string> }
+    | { code: ErrorCode, message: string, path: Array<string> }
+    | { code: ErrorCode, message: string, path: Array<string> }
+    | { code: ErrorCode, message: string, path: Array<string> }
+  > };
+
+export type ClientBulkOperationFragment = { id: string, action: BulkAction, status: BulkOperationStatus, matched: number, processed: number, succeeded: number, skipped: number, error: string | null, createdAt: string, finishedAt: string | null };
+
+export type ClientWatchBulkSubscriptionVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ClientWatchBulkSubscription = { bulkOperation: { id: string, action: BulkAction, status: BulkOperationStatus, matched: number, processed: number, succeeded: number, skipped: number, error: string | null, createdAt: string, finishedAt: string | null } };
+
+export type ClientCancelBulkMutationVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type ClientCancelBulkMutation = { cancelBulkOperation: { operation: { id: string, action: BulkAction, status: BulkOperationStatus, matched: number, processed: number, succeeded: number, skipped: number, error: string | null, createdAt: string, finishedAt: string | null } | null, errors: Array<
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+      | { code: ErrorCode, message: string, path: Array<string> }
+    > } };
 
 export type WhoAmIQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -827,6 +1011,20 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const ClientBulkOperationFragmentDoc = new TypedDocumentString(`
+    fragment ClientBulkOperation on BulkOperation {
+  id
+  action
+  status
+  matched
+  processed
+  succeeded
+  skipped
+  error
+  createdAt
+  finishedAt
+}
+    `, {"fragmentName":"ClientBulkOperation"}) as unknown as TypedDocumentString<ClientBulkOperationFragment, unknown>;
 export const ClientJobFragmentDoc = new TypedDocumentString(`
     fragment ClientJob on Job {
   id
@@ -850,6 +1048,68 @@ export const ClientJobFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ClientJob"}) as unknown as TypedDocumentString<ClientJobFragment, unknown>;
+export const ClientBulkJobsFragmentDoc = new TypedDocumentString(`
+    fragment ClientBulkJobs on BulkJobsPayload {
+  operation {
+    ...ClientBulkOperation
+  }
+  preview @include(if: $preview) {
+    matched {
+      count
+      precision
+    }
+    rows {
+      kind {
+        name
+      }
+      tenant {
+        key
+      }
+      count
+    }
+    sample(first: 10) {
+      ...ClientJob
+    }
+  }
+  errors {
+    code
+    message
+    path
+  }
+}
+    fragment ClientJob on Job {
+  id
+  status
+  revision
+  attemptCount
+  maxAttempts
+  availableAt
+  nextAttemptAt
+  completedAt
+  streamCursor
+  result
+  progress {
+    percent
+    current
+    total
+    message
+  }
+  lastError {
+    message
+  }
+}
+fragment ClientBulkOperation on BulkOperation {
+  id
+  action
+  status
+  matched
+  processed
+  succeeded
+  skipped
+  error
+  createdAt
+  finishedAt
+}`, {"fragmentName":"ClientBulkJobs"}) as unknown as TypedDocumentString<ClientBulkJobsFragment, unknown>;
 export const JobRowFragmentDoc = new TypedDocumentString(`
     fragment JobRow on Job {
   id
@@ -975,6 +1235,317 @@ export const ClientWatchDocument = new TypedDocumentString(`
     message
   }
 }`) as unknown as TypedDocumentString<ClientWatchSubscription, ClientWatchSubscriptionVariables>;
+export const ClientReplayJobsDocument = new TypedDocumentString(`
+    mutation ClientReplayJobs($input: BulkJobsInput!, $preview: Boolean!) {
+  replayJobs(input: $input) {
+    ...ClientBulkJobs
+  }
+}
+    fragment ClientJob on Job {
+  id
+  status
+  revision
+  attemptCount
+  maxAttempts
+  availableAt
+  nextAttemptAt
+  completedAt
+  streamCursor
+  result
+  progress {
+    percent
+    current
+    total
+    message
+  }
+  lastError {
+    message
+  }
+}
+fragment ClientBulkJobs on BulkJobsPayload {
+  operation {
+    ...ClientBulkOperation
+  }
+  preview @include(if: $preview) {
+    matched {
+      count
+      precision
+    }
+    rows {
+      kind {
+        name
+      }
+      tenant {
+        key
+      }
+      count
+    }
+    sample(first: 10) {
+      ...ClientJob
+    }
+  }
+  errors {
+    code
+    message
+    path
+  }
+}
+fragment ClientBulkOperation on BulkOperation {
+  id
+  action
+  status
+  matched
+  processed
+  succeeded
+  skipped
+  error
+  createdAt
+  finishedAt
+}`) as unknown as TypedDocumentString<ClientReplayJobsMutation, ClientReplayJobsMutationVariables>;
+export const ClientDiscardJobsDocument = new TypedDocumentString(`
+    mutation ClientDiscardJobs($input: BulkJobsInput!, $preview: Boolean!) {
+  discardJobs(input: $input) {
+    ...ClientBulkJobs
+  }
+}
+    fragment ClientJob on Job {
+  id
+  status
+  revision
+  attemptCount
+  maxAttempts
+  availableAt
+  nextAttemptAt
+  completedAt
+  streamCursor
+  result
+  progress {
+    percent
+    current
+    total
+    message
+  }
+  lastError {
+    message
+  }
+}
+fragment ClientBulkJobs on BulkJobsPayload {
+  operation {
+    ...ClientBulkOperation
+  }
+  preview @include(if: $preview) {
+    matched {
+      count
+      precision
+    }
+    rows {
+      kind {
+        name
+      }
+      tenant {
+        key
+      }
+      count
+    }
+    sample(first: 10) {
+      ...ClientJob
+    }
+  }
+  errors {
+    code
+    message
+    path
+  }
+}
+fragment ClientBulkOperation on BulkOperation {
+  id
+  action
+  status
+  matched
+  processed
+  succeeded
+  skipped
+  error
+  createdAt
+  finishedAt
+}`) as unknown as TypedDocumentString<ClientDiscardJobsMutation, ClientDiscardJobsMutationVariables>;
+export const ClientCancelJobsDocument = new TypedDocumentString(`
+    mutation ClientCancelJobs($input: BulkJobsInput!, $preview: Boolean!) {
+  cancelJobs(input: $input) {
+    ...ClientBulkJobs
+  }
+}
+    fragment ClientJob on Job {
+  id
+  status
+  revision
+  attemptCount
+  maxAttempts
+  availableAt
+  nextAttemptAt
+  completedAt
+  streamCursor
+  result
+  progress {
+    percent
+    current
+    total
+    message
+  }
+  lastError {
+    message
+  }
+}
+fragment ClientBulkJobs on BulkJobsPayload {
+  operation {
+    ...ClientBulkOperation
+  }
+  preview @include(if: $preview) {
+    matched {
+      count
+      precision
+    }
+    rows {
+      kind {
+        name
+      }
+      tenant {
+        key
+      }
+      count
+    }
+    sample(first: 10) {
+      ...ClientJob
+    }
+  }
+  errors {
+    code
+    message
+    path
+  }
+}
+fragment ClientBulkOperation on BulkOperation {
+  id
+  action
+  status
+  matched
+  processed
+  succeeded
+  skipped
+  error
+  createdAt
+  finishedAt
+}`) as unknown as TypedDocumentString<ClientCancelJobsMutation, ClientCancelJobsMutationVariables>;
+export const ClientStopJobsDocument = new TypedDocumentString(`
+    mutation ClientStopJobs($input: BulkJobsInput!, $preview: Boolean!) {
+  stopJobs(input: $input) {
+    ...ClientBulkJobs
+  }
+}
+    fragment ClientJob on Job {
+  id
+  status
+  revision
+  attemptCount
+  maxAttempts
+  availableAt
+  nextAttemptAt
+  completedAt
+  streamCursor
+  result
+  progress {
+    percent
+    current
+    total
+    message
+  }
+  lastError {
+    message
+  }
+}
+fragment ClientBulkJobs on BulkJobsPayload {
+  operation {
+    ...ClientBulkOperation
+  }
+  preview @include(if: $preview) {
+    matched {
+      count
+      precision
+    }
+    rows {
+      kind {
+        name
+      }
+      tenant {
+        key
+      }
+      count
+    }
+    sample(first: 10) {
+      ...ClientJob
+    }
+  }
+  errors {
+    code
+    message
+    path
+  }
+}
+fragment ClientBulkOperation on BulkOperation {
+  id
+  action
+  status
+  matched
+  processed
+  succeeded
+  skipped
+  error
+  createdAt
+  finishedAt
+}`) as unknown as TypedDocumentString<ClientStopJobsMutation, ClientStopJobsMutationVariables>;
+export const ClientWatchBulkDocument = new TypedDocumentString(`
+    subscription ClientWatchBulk($id: ID!) {
+  bulkOperation(id: $id) {
+    ...ClientBulkOperation
+  }
+}
+    fragment ClientBulkOperation on BulkOperation {
+  id
+  action
+  status
+  matched
+  processed
+  succeeded
+  skipped
+  error
+  createdAt
+  finishedAt
+}`) as unknown as TypedDocumentString<ClientWatchBulkSubscription, ClientWatchBulkSubscriptionVariables>;
+export const ClientCancelBulkDocument = new TypedDocumentString(`
+    mutation ClientCancelBulk($id: ID!) {
+  cancelBulkOperation(input: { id: $id }) {
+    operation {
+      ...ClientBulkOperation
+    }
+    errors {
+      code
+      message
+      path
+    }
+  }
+}
+    fragment ClientBulkOperation on BulkOperation {
+  id
+  action
+  status
+  matched
+  processed
+  succeeded
+  skipped
+  error
+  createdAt
+  finishedAt
+}`) as unknown as TypedDocumentString<ClientCancelBulkMutation, ClientCancelBulkMutationVariables>;
 export const WhoAmIDocument = new TypedDocumentString(`
     query WhoAmI {
   viewer {
