@@ -1,0 +1,20 @@
+/** How many rows to take at once, so that a transaction stays short whatever a row costs. */
+export interface Pace {
+  size(): number
+  /** Told how long so many took. */
+  took(ms: number): void
+}
+
+const aimMs = 1_000
+
+export function createPace({ start, max }: { readonly start: number; readonly max: number }): Pace {
+  let size = Math.min(start, max)
+  return {
+    size: () => size,
+    took(ms) {
+      if (ms > 2 * aimMs) size = Math.max(1, Math.floor(size / 4))
+      else if (ms > aimMs) size = Math.max(1, Math.floor(size / 2))
+      else if (ms < aimMs / 2) size = Math.min(max, size * 2)
+    },
+  }
+}
