@@ -1,0 +1,45 @@
+import type { Config } from '../../../config.ts'
+import type { Events } from '../../../jobs/event.ts'
+import type { VirusScanPayload } from '../../../jobs/virus-scan-payload.ts'
+import type { ObjectStore } from '../../../objects/object-store.ts'
+import type { Queryable } from '../../../sql/statement.ts'
+import type { Handler } from '../../handler.ts'
+import { createObjectSweep } from '../../object-sweep.ts'
+import { attachmentSteps } from '../attachment-steps.ts'
+import type { CleanupStep } from '../cleanup-jobs.ts'
+import { createVirusScan } from '../virus-scan.ts'
+import { createClamd } from './clamd.ts'
+
+/** All that scans in this process, and tidies up behind uploads. */
+export interface Scan {
+  /** Null without CLAMD_URL: the jobs wait for an instance that has a scanner, and attachments stay locked. There is no stand-in. */
+  readonly handler: Handler<VirusScanPayload> | null
+  readonly steps: readonly CleanupStep[]
+  stop(): Promise<void>
+}
+
+interface ScanDeps {
+  readonly config: Pick<Config, 'clamdUrl' | 'maxUploadBytes'>
+  readonly db: Queryable
+  readonly store: ObjectStore
+  readonly events: Events
+}
+
+export function createScan({ config, db, store, events }: ScanDeps): Scan {
+  const sweep = createObjectSweep(db, store, (error) =>
+    events.emit({ type: 'loop:failed', loop: 'object sweep', error }),
+  )
+  return {
+    handler:
+      config.clamdUrl === null
+        ? null
+        : createVirusScan({
+            store,
+            scanner: createClamd(config.clamdUrl),
+            maxBytes: config.maxUploadBytes,
+            onLeftover: () => sweep.soon(),
+          }),
+    steps: attachmentSteps(db, sweep),
+    stop: () => sweep.stop(),
+  }
+}
