@@ -17,7 +17,8 @@ const rows = [
 const reference = `# Settings
 
 Set them in the environment. They are checked at the start, all at once; an unknown \`STELLWERK_*\` name is an error that
-names the nearest known one. An empty value counts as not set. \`OTEL_*\` is left to OpenTelemetry's own specification.
+names the nearest known one. An empty value counts as not set. \`OTEL_*\` will mean what
+OpenTelemetry's own specification says; it is not served yet, and the start warns that it has no effect.
 
 This page is written by \`node scripts/settings-reference.ts\` from \`src/settings.ts\`.
 

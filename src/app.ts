@@ -14,6 +14,9 @@ import { createWakeup } from './events/wakeup.ts'
 import { StartError } from './jobs/errors.ts'
 import { createEvents } from './jobs/event.ts'
 import type { KindCatalogue } from './jobs/kind.ts'
+import { createSecretBox } from './jobs/secret-box.ts'
+import { openArchive } from './objects/open-archive.ts'
+import { openObjects } from './objects/open-objects.ts'
 import { logEvents } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { createRequestContext, type ApiDeps } from './resolvers/context.ts'
@@ -29,9 +32,13 @@ import { buildSchema } from './schema/index.ts'
 import { createAuthenticate } from './server/auth.ts'
 import type { Call } from './server/call.ts'
 import { checkProductionAuth } from './server/check-production-auth.ts'
-import { ensureDevelopmentToken, ensureJwtSecret } from './server/development-token.ts'
+import { ensureDevelopmentToken, ensureJwtSecret, ensureSecretKey } from './server/development-token.ts'
+import { createDocumentRoute } from './server/document-route.ts'
 import { createEmailWebhooks } from './server/email-webhooks.ts'
 import { createHttpServer } from './server/http.ts'
+import { createImportRoute } from './server/import-route.ts'
+import { createObjectRoutes } from './server/object-routes.ts'
+import { createOriginOf } from './server/origins.ts'
 import { createVerifyJwt } from './server/verify-jwt.ts'
 import { removeFormerInstances } from './sql/remove-former-instances.ts'
 import { createBulkRunner } from './workers/bulk-runner.ts'
@@ -43,6 +50,7 @@ import { createInstance } from './workers/instance.ts'
 import { kindCatalogue } from './workers/kind-catalogue.ts'
 import { loadKinds } from './workers/load-kinds.ts'
 import { createMaintenance } from './workers/maintenance.ts'
+import { createPulses } from './workers/pulses.ts'
 import { registerKinds } from './workers/register-kinds.ts'
 import { createRollup } from './workers/rollup.ts'
 import { runnableKinds } from './workers/runnable-kinds.ts'
@@ -94,6 +102,10 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
   }
 
   const start = async (): Promise<Started> => {
+    if (config.unheeded.length > 0) {
+      const names = config.unheeded.join(', ')
+      log.warn({ settings: config.unheeded }, `${names} has no effect yet: Redis and OpenTelemetry are not served`)
+    }
     const ownKinds = [...givenKinds, ...(config.kindsModule === null ? [] : await loadKinds(config.kindsModule))]
     const catalogue = withCleanupTick(kindCatalogue(ownKinds, config.kindOverrides), config.cleanupTickMs)
     const strangers = checkKindOverrides(config, [...catalogue.keys()])
@@ -105,6 +117,8 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       config.auth.jwtSecret === null && config.env === 'development'
         ? { ...config.auth, jwtSecret: await ensureJwtSecret(dataDir) }
         : config.auth
+    const secretKey =
+      config.secretKey === null && config.env === 'development' ? await ensureSecretKey(dataDir) : config.secretKey
 
     const events = createEvents((error) => log.error({ err: error }, 'a listener failed'))
     onStop('log', logEvents(log, events))
@@ -148,36 +162,59 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     const tenantKeys = createTenantKeys(pools.api)
     const rights = createRightsWatch({ db: pools.api, wakeup })
     const followUps = followUpsOf(ownKinds)
-    const bulkRunner = createBulkRunner({ pool: pools.commit, events, wakeup, pollMs: config.pollMs, followUps })
+    // A loop may be silent for as long as an instance may.
+    const pulses = createPulses(config.deadAfterMs)
+    const bulkRunner = createBulkRunner({
+      pool: pools.commit,
+      events,
+      pulses,
+      wakeup,
+      pollMs: config.pollMs,
+      followUps,
+    })
     const enqueuer = createEnqueuer({ pool: pools.enqueue, wakeup })
-    const rollup = createRollup({ pool: pools.commit, events, everyMs: config.maintenanceMs })
+    const rollup = createRollup({ pool: pools.commit, events, pulses, everyMs: config.maintenanceMs })
     const maintenance = createMaintenance({
       pool: pools.commit,
       events,
+      pulses,
       everyMs: config.maintenanceMs,
       deadAfterMs: config.deadAfterMs,
       onRecovered: () => wakeup.signal('journal'),
       keepKinds: ownKinds.filter(({ onFailure }) => onFailure !== null).map(({ name }) => name),
     })
+    let baseUrl = ''
+    const objects = await openObjects({ config, dataDir, baseUrl: () => baseUrl })
+    onStop('objects', () => objects.close())
     const {
       handlers,
       mailbox,
+      providers,
       stop: stopHandlers,
-    } = await createHandlers({ config, pools, dataDir, events, wakeup, maintenance })
+    } = await createHandlers({
+      config: { ...config, secretKey },
+      pools,
+      dataDir,
+      events,
+      wakeup,
+      maintenance,
+      objects: objects.store,
+    })
     onStop('handlers', stopHandlers)
 
     const engine = createEngine({
       pools,
       kinds: runnableKinds(catalogue, handlers, ownKinds),
       catalogue,
-      providers: config.providers,
+      providers,
       events,
+      pulses,
       wakeup,
       instance,
       times: config,
       logLine: (run, level, message) =>
         log[level]({ jobId: run.id, kind: run.kind, tenantId: run.tenantId, attempt: run.attempts }, message),
-      onProgress: (jobId) => relay.tellProgress(jobId),
+      onProgress: (hint) => wakeup.tellProgress(hint),
     })
     let startingBecause: string | null = 'The service is starting.'
     const apiDeps: ApiDeps = {
@@ -194,26 +231,39 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       retentionMs: config.retentionDays * 24 * 60 * 60 * 1_000,
       deadAfterMs: config.deadAfterMs,
       followUps,
+      secrets: secretKey === null ? null : createSecretBox(secretKey),
+      webhookReach: { allow: config.webhookAllow, strict: config.env === 'production' },
+      objects,
+      maxUploadBytes: config.maxUploadBytes,
+      archive: openArchive({ config, dataDir, objects: objects.store }).intake,
     }
+    const contextFor = (call: Call) => createRequestContext(apiDeps, { ...call, budget: () => call.budget })
+    const authenticate = createAuthenticate({
+      findApiKey: (key) => findApiKey(pools.api, key),
+      rights,
+      verifyJwt: createVerifyJwt({ auth, findTenantIds: (names) => findTenantIds(pools.api, names) }),
+    })
     const http = createHttpServer({
       config,
       schema: buildSchema(),
-      contextFor: (call: Call) => createRequestContext(apiDeps, { ...call, budget: () => call.budget }),
-      authenticate: createAuthenticate({
-        findApiKey: (key) => findApiKey(pools.api, key),
-        rights,
-        verifyJwt: createVerifyJwt({ auth, findTenantIds: (names) => findTenantIds(pools.api, names) }),
-      }),
+      contextFor,
+      authenticate,
       health: createHealth({
         pool: pools.api,
-        workersUnfit: () => [...(startingBecause === null ? [] : [startingBecause]), ...engine.unfit()],
+        workersUnfit: () => [
+          ...(startingBecause === null ? [] : [startingBecause]),
+          ...engine.unfit(),
+          ...pulses.missed(),
+        ],
       }),
       metrics: createMetrics({
         events,
         db: pools.api,
         subscriptions: () => relay.openStreams() + queueNumbers.openStreams(),
         eventLagSeconds: () => relay.lagSeconds(),
+        eventGaps: () => relay.openGaps(),
         abandonedHandlers: () => engine.abandoned(),
+        overdueLoops: () => pulses.overdue(),
       }),
       mailbox,
       webhooks: createEmailWebhooks({
@@ -221,11 +271,23 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
         topics: config.mailReports.snsTopics,
         receive: (provider, reports) => receiveEmailReports(pools.api, provider, reports),
       }),
+      forms: {
+        ...createImportRoute({ authenticate, contextFor }),
+        ...createDocumentRoute({ authenticate, contextFor }),
+      },
+      ...(objects.signer !== null && {
+        objects: createObjectRoutes({
+          store: objects.store,
+          signer: objects.signer,
+          originOf: createOriginOf(config.allowedOrigins),
+        }),
+      }),
       log,
     })
     // Listens first: /health says that the process lives, /ready why it cannot serve yet.
     const { port, url: httpUrl } = await http.start()
     onStop('http', () => http.stop())
+    baseUrl = config.publicUrl?.replace(/\/+$/, '') ?? httpUrl
     await runFile.setPort(port)
 
     const wanted = { url: directUrl, migrates: config.migrate, log, signal: aborted.signal }

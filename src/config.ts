@@ -48,7 +48,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   }
   if (problems.length > 0) throw new ConfigError(problems)
 
-  const config = assemble(values as SettingValues, families as unknown as SettingFamilyValues)
+  const config = assemble(values as SettingValues, families as unknown as SettingFamilyValues, withoutEffect(texts))
   const clashes = checkRelations(config, texts)
   if (clashes.length > 0) throw new ConfigError(clashes)
   return config
@@ -89,7 +89,12 @@ function unknownSetting(name: string): string {
   return `${name} is not a setting; the nearest known one is ${nearest}. Correct the name, or remove it.`
 }
 
-function assemble(value: SettingValues, families: SettingFamilyValues) {
+/** What is accepted before it is built: who sets it must hear that nothing heeds it. */
+function withoutEffect(texts: ReadonlyMap<string, string>): string[] {
+  return [...texts.keys()].filter((name) => name === 'REDIS_URL' || name.startsWith('OTEL_')).toSorted()
+}
+
+function assemble(value: SettingValues, families: SettingFamilyValues, unheeded: readonly string[]) {
   const mailFrom = value.STELLWERK_MAIL_FROM
   const defaultPool = {
     name: 'default',
@@ -109,6 +114,8 @@ function assemble(value: SettingValues, families: SettingFamilyValues) {
     database: { url: value.DATABASE_URL, directUrl: value.DATABASE_DIRECT_URL ?? value.DATABASE_URL },
     migrate: value.STELLWERK_MIGRATE,
     redisUrl: value.REDIS_URL,
+    /** Names of settings that were given and have no effect yet. */
+    unheeded,
     /** Empty: no workers in this process. */
     pools: value.STELLWERK_WORKERS === 0 ? [] : (value.STELLWERK_POOLS ?? [defaultPool]),
     kindOverrides: Object.fromEntries(families.kind),
@@ -145,6 +152,8 @@ function assemble(value: SettingValues, families: SettingFamilyValues) {
     mailReports: { secret: value.STELLWERK_MAIL_WEBHOOK_SECRET, snsTopics: value.STELLWERK_MAIL_SNS_TOPICS ?? [] },
     clamdUrl: value.CLAMD_URL,
     archiveDir: value.STELLWERK_ARCHIVE_DIR,
+    /** Programs; null: looked for. */
+    ocr: { tesseract: value.TESSERACT_BIN, pdftoppm: value.PDFTOPPM_BIN },
     s3:
       value.STELLWERK_S3_BUCKET === null
         ? null
@@ -155,7 +164,10 @@ function assemble(value: SettingValues, families: SettingFamilyValues) {
             accessKeyId: value.STELLWERK_S3_ACCESS_KEY_ID,
             secretAccessKey: value.STELLWERK_S3_SECRET_ACCESS_KEY,
             pathStyle: value.STELLWERK_S3_PATH_STYLE,
+            prefix: value.STELLWERK_S3_PREFIX,
           },
+    objectsDir: value.STELLWERK_OBJECTS_DIR,
+    publicUrl: value.STELLWERK_PUBLIC_URL,
     maxUploadBytes: value.STELLWERK_MAX_UPLOAD_MB * 1024 * 1024,
   }
 }

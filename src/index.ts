@@ -6,6 +6,7 @@ export type { KindDefaults, KindSchedule } from './jobs/kind.ts'
 export { enqueue, type EnqueueJob, type EnqueueTransaction } from './sql/enqueue.ts'
 export type { Enqueued, EnqueueInput, EnqueueOutcome } from './sql/enqueue-jobs.ts'
 export { createApp, type CreateAppOptions } from './library.ts'
+export { defineEffect, type Effect } from './workers/effect.ts'
 export { defineKind, type KindDefinition, type OwnKind } from './workers/define-kind.ts'
 export type {
   FailureFollower,

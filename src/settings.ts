@@ -100,7 +100,7 @@ export const settings = {
   REDIS_URL: optional(
     url('a redis:// or rediss:// URL', ['redis', 'rediss']),
     'no Redis',
-    'Redis for rate-limit buckets and wake-ups that instances share. Only hints go through it.',
+    'Not served yet: the start warns that it has no effect. Redis for rate-limit buckets and wake-ups that instances share; only hints go through it.',
   ),
   SMTP_URL: optional(
     url('an smtp:// or smtps:// URL', ['smtp', 'smtps']),
@@ -182,8 +182,8 @@ export const settings = {
   ),
   STELLWERK_SECRET_KEY: optional(
     secret('a key'),
-    'a generated one in development; none in production, then no secret can be stored',
-    'Encrypts stored secrets (webhook endpoints); at least 32 characters in production.',
+    'a generated one in development; none in production, then no secret can be stored and no file uploaded but to a bucket',
+    'Encrypts stored secrets (webhook endpoints) and signs the URLs of files; at least 32 characters in production.',
   ),
   STELLWERK_WEBHOOK_ALLOW: optional(
     list('addresses or CIDR ranges', addressRange),
@@ -221,7 +221,35 @@ export const settings = {
     'reports of Amazon SES are not served',
     'The SNS topics through which Amazon SES reports to POST /webhooks/email/ses.',
   ),
-  STELLWERK_ARCHIVE_DIR: optional(text('a path'), 'in the data directory', 'Directory where archived documents lie.'),
+  STELLWERK_ARCHIVE_DIR: optional(
+    text('a path'),
+    'the bucket, if there is one, else `archive` in the data directory',
+    'Directory where archived documents lie. Workers only read there; instances that serve the same jobs share it.',
+  ),
+  TESSERACT_BIN: optional(
+    text('a path, or off'),
+    'the one in PATH, else tesseract.js',
+    'The program that recognises text in pictures; off: tesseract.js always.',
+  ),
+  PDFTOPPM_BIN: optional(
+    text('a path, or off'),
+    'the one in PATH, else the PDF library',
+    'The program that draws pages of PDFs whose text has to be recognised; off: the PDF library always.',
+  ),
+  STELLWERK_OBJECTS_DIR: optional(
+    text('a path'),
+    '`objects` in the data directory',
+    'Directory where uploads and attachments lie unless there is a bucket. Instances that serve the same jobs share one.',
+  ),
+  STELLWERK_PUBLIC_URL: optional(
+    url(
+      'an http:// or https:// URL without a query',
+      ['http', 'https'],
+      ({ search, hash }) => search === '' && hash === '',
+    ),
+    'the address where HTTP listens',
+    'Where callers reach this service: the beginning of the URLs under which bytes are put and read.',
+  ),
   STELLWERK_S3_BUCKET: optional(
     text('a bucket name'),
     'objects lie in the data directory',
@@ -247,6 +275,11 @@ export const settings = {
     onOff,
     'off',
     'on: the bucket stands in the path, as stores other than Amazon need it.',
+  ),
+  STELLWERK_S3_PREFIX: optional(
+    text('a path of letters, digits, ., _ and -', (value) => /^[\w.-]+(\/[\w.-]+)*$/.test(value)),
+    'none',
+    'Stands before the keys of all objects in the bucket.',
   ),
   STELLWERK_MIGRATE: setting(
     onOff,

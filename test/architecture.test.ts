@@ -27,6 +27,7 @@ const arrows: Readonly<Record<string, readonly string[] | 'all'>> = {
   'library.ts': 'all',
   'await-database.ts': 'all',
   'pool-specs.ts': 'all',
+  'key-command.ts': 'all',
   'app.ts': 'all',
   'cli.ts': 'all',
 }
@@ -46,8 +47,8 @@ const reserved: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['observe'],
 }
 
-/** All that the rules may take from outside: schemas, hashes, calendars and templates know neither clock nor world. */
-const pure = ['zod', 'node:crypto', 'croner', 'liquidjs', 'html-to-text']
+/** All that the rules may take from outside: schemas, hashes, calendars, templates and forms of addresses know neither clock nor world. */
+const pure = ['zod', 'node:crypto', 'croner', 'liquidjs', 'html-to-text', 'ipaddr.js']
 
 interface Import {
   readonly file: string

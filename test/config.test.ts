@@ -197,6 +197,25 @@ const cases: Record<Exclude<SettingName, (typeof secrets)[number]>, Case> = {
     bad: ['bounces', 'is "bounces", which is not a comma-separated list of ARNs of SNS topics'],
   },
   STELLWERK_ARCHIVE_DIR: path((c) => c.archiveDir, null),
+  TESSERACT_BIN: {
+    value: (c) => c.ocr.tesseract,
+    standard: null,
+    good: ['off', 'off'],
+    bad: [' /usr', 'is " /usr", which is not a path, or off'],
+  },
+  PDFTOPPM_BIN: {
+    value: (c) => c.ocr.pdftoppm,
+    standard: null,
+    good: ['/opt/poppler/pdftoppm', '/opt/poppler/pdftoppm'],
+    bad: [' /usr', 'is " /usr", which is not a path, or off'],
+  },
+  STELLWERK_OBJECTS_DIR: path((c) => c.objectsDir, null),
+  STELLWERK_PUBLIC_URL: {
+    value: (c) => c.publicUrl,
+    standard: null,
+    good: ['https://jobs.example.org/stellwerk', 'https://jobs.example.org/stellwerk'],
+    bad: ['https://jobs.example.org/?a=1', 'has a value that is not an http:// or https:// URL without a query'],
+  },
   STELLWERK_S3_BUCKET: {
     value: (c) => c.s3,
     standard: null,
@@ -209,6 +228,7 @@ const cases: Record<Exclude<SettingName, (typeof secrets)[number]>, Case> = {
         accessKeyId: null,
         secretAccessKey: null,
         pathStyle: false,
+        prefix: null,
       },
     ],
     bad: [' ', 'is " ", which is not a bucket name'],
@@ -228,6 +248,13 @@ const cases: Record<Exclude<SettingName, (typeof secrets)[number]>, Case> = {
     with: bucket,
   },
   STELLWERK_S3_PATH_STYLE: { ...onOff((c) => c.s3?.pathStyle, false, bucket), standard: undefined },
+  STELLWERK_S3_PREFIX: {
+    value: (c) => c.s3?.prefix,
+    standard: undefined,
+    good: ['stellwerk/live', 'stellwerk/live'],
+    bad: ['/a', 'is "/a", which is not a path of letters, digits, ., _ and -'],
+    with: bucket,
+  },
   STELLWERK_MIGRATE: onOff((c) => c.migrate, true),
   STELLWERK_MAX_UPLOAD_MB: {
     value: (c) => c.maxUploadBytes,
@@ -416,9 +443,7 @@ test.each([
 })
 
 test('other variables of the environment are left alone', () => {
-  expect(loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://h', PATH: '/bin', STELLWERK_UNHEARD: '' })).toEqual(
-    loadConfig({}),
-  )
+  expect(loadConfig({ EDITOR: 'vi', PATH: '/bin', STELLWERK_UNHEARD: '' })).toEqual(loadConfig({}))
 })
 
 describe('settings that clash', () => {
@@ -492,3 +517,11 @@ function problemsOf(env: Env): readonly string[] {
   }
   return []
 }
+
+test('what has no effect yet is known by name', () => {
+  expect(loadConfig({ REDIS_URL: 'redis://h', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://h', OTEL_X: '' }).unheeded).toEqual([
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'REDIS_URL',
+  ])
+  expect(loadConfig({}).unheeded).toEqual([])
+})

@@ -11,6 +11,8 @@ export interface Pools {
   readonly relay: pg.Pool
   /** Transactions of handlers: `commit(tx)`, `onFailure`. */
   readonly commit: pg.Pool
+  /** Past any pooler, for sessions of one's own. */
+  readonly directUrl: string
   end(): Promise<void>
 }
 
@@ -82,6 +84,7 @@ export function createPools(url: string, options: PoolOptions = {}): Pools {
   }
   return {
     ...pools,
+    directUrl: direct,
     async end() {
       await Promise.all(Object.values(pools).map((pool) => pool.end()))
     },

@@ -72,6 +72,17 @@ export const emailSendPayload = z
         params: { keyword: 'maxProperties' },
       })
       .optional(),
+    /** Own files that were scanned clean; never a path or a URL. */
+    attachment_ids: z
+      .array(z.uuid())
+      .min(1)
+      .max(20)
+      .refine((ids) => new Set(ids.map((id) => id.toLowerCase())).size === ids.length, {
+        error: 'must not name an attachment twice',
+        params: { keyword: 'uniqueItems' },
+      })
+      .meta({ uniqueItems: true })
+      .optional(),
     category: z.enum(['transactional', 'notification', 'bulk']).default('transactional'),
     on_unknown: z.enum(['resend', 'hold']).optional(),
   })

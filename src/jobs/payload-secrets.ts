@@ -12,6 +12,14 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   return secrets.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text)
 }
 
+/** The same for every text in a value of JSON. */
+export function valueWithoutSecrets(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') return withoutSecrets(value, secrets)
+  if (Array.isArray(value)) return value.map((each) => valueWithoutSecrets(each, secrets))
+  if (typeof value !== 'object' || value === null || 'toJSON' in value) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, valueWithoutSecrets(each, secrets)]))
+}
+
 function valueAt(payload: unknown, pointer: string): unknown {
   const steps = pointer.split('/').slice(1)
   return steps.reduce<unknown>((value, step) => {

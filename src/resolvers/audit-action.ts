@@ -22,7 +22,13 @@ const journalActions = {
   EMAIL_SENT: ['email_sent'],
   BULK_END: ['bulk_end'],
   BULK_START: ['bulk_start'],
+  WEBHOOK_CHANGE: ['webhook_change'],
   METADATA_CHANGE: ['metadata_change'],
+  DOCUMENT_PROCESSED: ['document_processed'],
+  INDEX_CHANGE: ['index_change'],
+  REINDEX_DONE: ['reindex_done'],
+  IMPORT_DONE: ['import_done'],
+  ATTACHMENT_SCANNED: ['attachment_scanned'],
 } as const satisfies Record<string, readonly string[]>
 
 const everyday: ReadonlySet<string> = new Set(['job_enqueued', 'job_done'])

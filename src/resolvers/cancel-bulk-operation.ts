@@ -18,13 +18,15 @@ export async function cancelBulkOperation(
 ): Promise<BulkOperationResult> {
   const caller = authorize(context, [['MANAGE_METADATA']])
   const uuid = parseUuidOf('bulk', id)
-  const { pools, wakeup } = context.deps
+  const { pools, wakeup, events } = context.deps
   const [ended] =
     uuid === null
       ? []
       : await cancel(pools.api, tenantPredicate(caller), actorOf(caller.principal), uuid, context.requestId)
   if (ended !== undefined) {
     wakeup.signal('journal')
+    const { id: operationId, action, matched, succeeded, skipped } = ended
+    events.emit({ type: 'bulk:ended', operationId, action, status: 'cancelled', matched, succeeded, skipped })
     return { operation: ended, errors: [] }
   }
   const operation = uuid === null ? null : await findBulkOperation(uuid, context)

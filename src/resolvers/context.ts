@@ -5,6 +5,10 @@ import type { Wakeup } from '../events/wakeup.ts'
 import type { Events } from '../jobs/event.ts'
 import type { KindCatalogue } from '../jobs/kind.ts'
 import { holdsScopes, type Caller, type Scope } from '../jobs/permissions.ts'
+import type { SecretBox } from '../jobs/secret-box.ts'
+import type { WebhookReach } from '../jobs/webhook-address.ts'
+import type { Objects } from '../objects/open-objects.ts'
+import type { ArchiveIntake } from '../objects/worm-archive.ts'
 import { ApiError } from './api-error.ts'
 import type { Enqueuer } from './enqueue-batcher.ts'
 import type { FollowUp } from './follow-up.ts'
@@ -29,6 +33,15 @@ export interface ApiDeps {
   readonly deadAfterMs: number
   /** What the own rows of some kinds do when a person moves their job, by kind. */
   readonly followUps: ReadonlyMap<string, FollowUp>
+  /** Encrypts what is stored secretly; null: there is no STELLWERK_SECRET_KEY. */
+  readonly secrets: SecretBox | null
+  /** Where webhooks may go. */
+  readonly webhookReach: WebhookReach
+  /** Where bytes lie, and the URLs under which callers put and get them. */
+  readonly objects: Pick<Objects, 'store' | 'links'>
+  readonly maxUploadBytes: number
+  /** Where documents are stored. */
+  readonly archive: ArchiveIntake
 }
 
 /** What is left to a caller, in cost points. */

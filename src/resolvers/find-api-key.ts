@@ -4,10 +4,10 @@ import { findApiKey as find, type ApiKeyRow } from '../sql/find-api-key.ts'
 import { recordApiKeyUse } from '../sql/record-api-key-use.ts'
 import type { Queryable } from '../sql/statement.ts'
 
-/** What a key is good for: a caller, or nothing because it is unknown, revoked or past its time. */
+/** What a key is good for: a caller, or nothing because it is unknown, revoked, past its time or of closed tenants alone. */
 export type ApiKeyAnswer =
   | { readonly state: 'valid'; readonly caller: Caller }
-  | { readonly state: 'unknown' | 'revoked' | 'expired' }
+  | { readonly state: 'unknown' | 'revoked' | 'expired' | 'closed' }
 
 /** What every key begins with, so that it is known from a JWT, and found by scanners of leaked secrets. */
 export const apiKeyPrefix = 'sw_'

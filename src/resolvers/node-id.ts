@@ -1,12 +1,31 @@
 const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const jobId = new RegExp(`^(?:job_)?(${uuid})$`, 'i')
 const anyNodeId = new RegExp(
-  `^(?:(job|instance|pause|email|suppression|template|bulk|key)_(${uuid})|(event)_(${uuid})_(\\d{1,9})|(tenant)_([a-z0-9][a-z0-9_-]{0,62})|(kind)_([a-z0-9_]{1,63})|(worker)_(\\d{1,9})|(audit)_(\\d{1,18}))$`,
+  `^(?:(job|instance|pause|email|suppression|template|bulk|key|entitytype|attribute|entity|endpoint|delivery|attachment|import|document|term|rule|workflow)_(${uuid})|(event)_(${uuid})_(\\d{1,9})|(tenant)_([a-z0-9][a-z0-9_-]{0,62})|(kind)_([a-z0-9_]{1,63})|(worker)_(\\d{1,9})|(audit)_(\\d{1,18}))$`,
   'i',
 )
 
 /** What has a uuid in its node id. */
-type UuidNode = 'job' | 'instance' | 'pause' | 'email' | 'suppression' | 'template' | 'bulk' | 'key'
+type UuidNode =
+  | 'job'
+  | 'instance'
+  | 'pause'
+  | 'email'
+  | 'suppression'
+  | 'template'
+  | 'bulk'
+  | 'key'
+  | 'entitytype'
+  | 'attribute'
+  | 'entity'
+  | 'endpoint'
+  | 'delivery'
+  | 'attachment'
+  | 'import'
+  | 'document'
+  | 'term'
+  | 'rule'
+  | 'workflow'
 
 /** What a node id names: readable to us, opaque to clients. */
 export type NodeKey =

@@ -96,6 +96,7 @@ async function begin(
   if (row!.id !== null) {
     wakeup.signal('control')
     wakeup.signal('journal')
+    tellStart(row as BulkOperationRow, context)
     return row as BulkOperationRow
   }
   if (expectedCount !== null && row!.matching !== expectedCount) return countMismatch(expectedCount, row!.matching)
@@ -120,7 +121,15 @@ async function findKnown(
   if (known.status !== 'faulted') return known
   const [resumed] = await resumeBulkOperation(deps.pools.api, known.id)
   deps.wakeup.signal('control')
+  if (resumed !== undefined) tellStart(resumed, { deps })
   return resumed ?? known
+}
+
+function tellStart(
+  { id: operationId, action, matched, ratePerSecond, createdBy: by }: BulkOperationRow,
+  { deps }: Pick<RequestContext, 'deps'>,
+): void {
+  deps.events.emit({ type: 'bulk:started', operationId, action, matched, ratePerSecond, by })
 }
 
 function wrongWith(action: BulkAction, input: BulkJobsInput): UserError[] {

@@ -30,6 +30,12 @@ export const AuditActionRef = builder.enumType('AuditAction', {
     EMAIL_SENT: { description: 'Email handed to the provider.' },
     BULK_END: { description: 'Bulk operation ended.' },
     BULK_START: { description: 'Bulk operation started.' },
+    WEBHOOK_CHANGE: { description: 'Endpoint made, changed or switched off.' },
+    ATTACHMENT_SCANNED: { description: 'Attachment scanned.' },
+    INDEX_CHANGE: { description: 'Index built, dropped or failed.' },
+    IMPORT_DONE: { description: 'Import ended.' },
+    REINDEX_DONE: { description: 'Search vectors rebuilt.' },
+    DOCUMENT_PROCESSED: { description: 'Document read.' },
     METADATA_CHANGE: { description: 'Type, term, workflow or template changed.' },
   } as const,
 })

@@ -53,6 +53,7 @@ export const EmailSendInputRef = builder.inputType('EmailSendInput', {
     from: t.string({ description: "Configured sender's key, if not the tenant's default." }),
     replyTo: t.field({ type: EmailAddressInputRef, description: 'Where answers go.' }),
     headers: t.field({ type: 'JSON', description: 'Additional headers; names begin with `X-`.' }),
+    attachmentIds: t.idList({ description: 'Attachments that were scanned clean.' }),
     category: t.field({
       type: EmailCategoryRef,
       required: true,

@@ -2,7 +2,9 @@ import { enqueueJob } from '../resolvers/enqueue-job.ts'
 import { enqueueJobs, type EnqueueJobsResult } from '../resolvers/enqueue-jobs.ts'
 import type { EnqueueResult } from '../resolvers/enqueue-result.ts'
 import { builder } from './builder.ts'
+import { BulkImportInputRef } from './bulk-import-input.ts'
 import { EmailSendInputRef } from './email-send-input.ts'
+import { GinBackfillInputRef, IndexSyncInputRef, ReindexInputRef } from './entity-job-inputs.ts'
 import { JobRef } from './job-ref.ts'
 import { ScheduleInputRef } from './schedule-input.ts'
 import { UserErrorRef } from './user-error.ts'
@@ -15,11 +17,30 @@ const CustomJobInputRef = builder.inputType('CustomJobInput', {
   }),
 })
 
+const VirusScanInputRef = builder.inputType('VirusScanInput', {
+  description: 'An upload to scan.',
+  fields: (t) => ({ attachmentId: t.id({ required: true, description: 'The attachment.' }) }),
+})
+
+const DocumentProcessInputRef = builder.inputType('DocumentProcessInput', {
+  description: 'A document to read.',
+  fields: (t) => ({
+    documentId: t.id({ required: true, description: 'The document.' }),
+    deriveTitle: t.boolean({ required: true, defaultValue: true, description: 'Whether to derive a title.' }),
+  }),
+})
+
 const JobInputRef = builder.inputType('JobInput', {
   description: 'What to do: exactly one kind. One field per registered kind, made from its payload schema.',
   isOneOf: true,
   fields: (t) => ({
     emailSend: t.field({ type: EmailSendInputRef, description: 'Kind `email_send`.' }),
+    bulkImport: t.field({ type: BulkImportInputRef, description: 'Kind `bulk_import`.' }),
+    virusScan: t.field({ type: VirusScanInputRef, description: 'Kind `virus_scan`.' }),
+    reindex: t.field({ type: ReindexInputRef, description: 'Kind `reindex`.' }),
+    indexSync: t.field({ type: IndexSyncInputRef, description: 'Kind `index_sync`.' }),
+    ginBackfill: t.field({ type: GinBackfillInputRef, description: 'Kind `gin_backfill`.' }),
+    documentProcess: t.field({ type: DocumentProcessInputRef, description: 'Kind `document_process`.' }),
     custom: t.field({ type: CustomJobInputRef, description: 'Any kind, with a JSON payload.' }),
   }),
 })

@@ -51,7 +51,7 @@ const JobOrderFieldRef = builder.enumType('JobOrderField', {
   } as const,
 })
 
-const OrderDirectionRef = builder.enumType('OrderDirection', {
+export const OrderDirectionRef = builder.enumType('OrderDirection', {
   description: 'Which way to sort.',
   values: {
     ASC: { description: 'Smallest or oldest first.' },

@@ -1,4 +1,5 @@
 import { scopes, type Principal } from '../jobs/permissions.ts'
+import { principalName } from '../resolvers/principal-name.ts'
 import { builder } from './builder.ts'
 
 const scopeMeanings = {
@@ -32,7 +33,11 @@ export const PrincipalRef = builder.objectRef<Principal>('Principal').implement(
   description: 'An identity that acts: a person, a service or a worker.',
   fields: (t) => ({
     id: t.exposeID('id', { description: "The identity provider's subject." }),
-    name: t.exposeString('name', { nullable: true, description: 'Display name.' }),
+    name: t.string({
+      nullable: true,
+      description: 'Display name.',
+      resolve: (principal, _args, context) => principalName(principal, context),
+    }),
     kind: t.expose('kind', { type: PrincipalKindRef, description: 'Person, service, worker or system.' }),
   }),
 })

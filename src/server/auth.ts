@@ -4,9 +4,9 @@ import type { Caller } from '../jobs/permissions.ts'
 import { apiKeyPrefix, type ApiKeyAnswer } from '../resolvers/find-api-key.ts'
 import type { RightsWatch } from '../resolvers/rights-watch.ts'
 
-/** The token is no good; `code` is UNAUTHENTICATED or TOKEN_EXPIRED. */
+/** The token is no good; `code` is UNAUTHENTICATED or TOKEN_EXPIRED, or FORBIDDEN where its tenants are closed. */
 export class AuthError extends StellwerkError {
-  constructor(code: 'UNAUTHENTICATED' | 'TOKEN_EXPIRED', message: string, options?: ErrorOptions) {
+  constructor(code: 'UNAUTHENTICATED' | 'TOKEN_EXPIRED' | 'FORBIDDEN', message: string, options?: ErrorOptions) {
     super(code, message, options)
   }
 }
@@ -27,6 +27,10 @@ interface AuthDeps {
   /** Without it a change is found out when it is asked for. */
   readonly rights?: RightsWatch
 }
+
+/** All tenants of a token are closed: what it may do, it may do nowhere. */
+export const tenantsClosed = (): AuthError =>
+  new AuthError('FORBIDDEN', 'Every tenant of this token is closed. An operator opens one again by `setTenantActive`.')
 
 const callersLastMs = 1_000
 const mostCallers = 10_000
@@ -89,6 +93,8 @@ function callerOfKey(answer: ApiKeyAnswer): Caller {
       return answer.caller
     case 'expired':
       throw new AuthError('TOKEN_EXPIRED', 'The API key has expired. Use a newer one.')
+    case 'closed':
+      throw tenantsClosed()
     case 'revoked':
     case 'unknown':
       throw new AuthError('UNAUTHENTICATED', 'The API key is not known, or was revoked. Use another one.')

@@ -9,6 +9,6 @@ export async function checkProductionAuth(
   if (await hasApiKey()) return null
   return (
     'Nobody could sign in: in production Stellwerk generates no secret and no token. Set STELLWERK_JWT_SECRET or STELLWERK_JWKS_URL, ' +
-    'or make an API key in the database first; for a machine of your own, STELLWERK_ENV=development.'
+    'or make an API key in the database first, by `stellwerk key create`; for a machine of your own, STELLWERK_ENV=development.'
   )
 }

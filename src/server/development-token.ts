@@ -42,6 +42,16 @@ export async function ensureJwtSecret(dataDir: string): Promise<string> {
   return secret
 }
 
+/** The key in `<dataDir>/secret.key` that encrypts stored secrets in development; made when it is not there. */
+export async function ensureSecretKey(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'secret.key')
+  const kept = await readSecret(path)
+  if (kept !== null && kept.length >= 32) return kept
+  const key = randomBytes(32).toString('hex')
+  await writeSecret(path, key)
+  return key
+}
+
 async function readSecret(path: string): Promise<string | null> {
   try {
     return (await readFile(path, 'utf8')).trim()

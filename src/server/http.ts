@@ -36,6 +36,10 @@ export interface HttpServerDeps {
   readonly mailbox: Mailbox | null
   /** Paths that providers call. */
   readonly webhooks?: Routes
+  /** Where files come in with a form. */
+  readonly forms?: Routes
+  /** Where bytes come in and go out under signed URLs. */
+  readonly objects?: Routes
   readonly log: Logger
   readonly socketLimits?: Partial<SocketLimits>
   /** What still runs so long after stop() was called is cut off. */
@@ -84,7 +88,8 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   let stopping: Promise<void> | undefined
   const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 },
+    // How long a body may take, the router says for each path.
+    { requestTimeout: 0, headersTimeout: 10_000, keepAliveTimeout: 65_000 },
     (request, response) => {
       response.on('close', () => {
         if (stopping !== undefined) setImmediate(() => server.closeIdleConnections())

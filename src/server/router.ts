@@ -3,11 +3,18 @@ import { statusOfCode, type MaskError } from './mask-errors.ts'
 import { requestIdOf } from './request-facts.ts'
 import { HttpError, sendError } from './send.ts'
 
-type Method = 'GET' | 'POST' | 'DELETE' | 'OPTIONS'
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS'
 type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
-/** What is served, by path and method. */
-export type Routes = Readonly<Record<string, Readonly<Partial<Record<Method, Handler>>>>>
+type Route = Readonly<Partial<Record<Method, Handler>>> & {
+  /** A body that takes longer is cut off. Default: half a minute. */
+  readonly bodyWithinMs?: number
+}
+
+/** What is served, by path and method. A path that ends with `/` serves everything below it. */
+export type Routes = Readonly<Record<string, Route>>
+
+const bodyWithinMs = 30_000
 
 interface RouterDeps {
   readonly routes: Routes
@@ -24,23 +31,43 @@ export function createRouter({
     response.setHeader('x-request-id', requestId)
     response.setHeader('x-content-type-options', 'nosniff')
     response.setHeader('referrer-policy', 'no-referrer')
-    const run = async (): Promise<void> => findHandler(routes, request)(request, response)
+    const run = async (): Promise<void> => findHandler(routes, request, response)(request, response)
     run().catch((error: unknown) => sendError(response, asHttpError(error, requestId, maskError)))
   }
 }
 
-function findHandler(routes: Routes, { url = '/', method = 'GET' }: IncomingMessage): Handler {
-  const path = url.split('?', 1)[0]!
-  const methods = Object.hasOwn(routes, path) ? routes[path]! : undefined
-  if (methods === undefined) {
+function findHandler(routes: Routes, request: IncomingMessage, response: ServerResponse): Handler {
+  const { url = '/', method = 'GET' } = request
+  const route = routeAt(routes, url.split('?', 1)[0]!)
+  limitBody(request, response, route?.bodyWithinMs ?? bodyWithinMs)
+  if (route === undefined) {
     const known = Object.keys(routes).join(', ')
     throw new HttpError(404, 'NOT_FOUND', `There is nothing at this path. What there is: ${known}.`)
   }
+  const { bodyWithinMs: _, ...methods } = route
   // Node leaves the body of an answer to HEAD out by itself.
   const handler = methods[(method === 'HEAD' ? 'GET' : method) as Method]
   if (handler !== undefined) return handler
   const allow = Object.keys(methods).join(', ')
   throw new HttpError(405, 'BAD_USER_INPUT', `This path takes ${allow} only.`, { allow })
+}
+
+function routeAt(routes: Routes, path: string): Route | undefined {
+  if (Object.hasOwn(routes, path)) return routes[path]
+  const above = path.slice(0, path.indexOf('/', 1) + 1)
+  return above.length > 1 && Object.hasOwn(routes, above) ? routes[above] : undefined
+}
+
+/** The server's own limit is one for all requests; files need longer than the rest. Holds for bodies that nobody reads, too. */
+function limitBody(request: IncomingMessage, response: ServerResponse, withinMs: number): void {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+  if (length === '0' && encoding === undefined) return
+  const late = setTimeout(() => {
+    const message = `The body was not here within ${withinMs / 1_000} s. Send it faster, or less at once.`
+    sendError(response, new HttpError(408, 'BAD_USER_INPUT', message, { connection: 'close' }))
+    request.destroy()
+  }, withinMs)
+  request.once('close', () => clearTimeout(late))
 }
 
 function asHttpError(error: unknown, requestId: string, maskError: MaskError): HttpError {

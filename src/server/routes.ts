@@ -27,6 +27,10 @@ interface RoutesDeps {
   readonly mailbox: Mailbox | null
   /** What providers call. */
   readonly webhooks?: Routes | undefined
+  /** Where files come in with a form. */
+  readonly forms?: Routes | undefined
+  /** Where bytes come in and go out under signed URLs. */
+  readonly objects?: Routes | undefined
   readonly addressOf: (request: IncomingMessage) => string
 }
 
@@ -39,6 +43,8 @@ export function createRoutes(deps: RoutesDeps): Routes {
     '/ready': { GET: (_, response) => sendReadiness(response, deps.health) },
     '/metrics': { GET: (request, response) => sendMetrics(request, response, deps) },
     ...deps.webhooks,
+    ...(deps.graphql !== null && deps.forms),
+    ...(deps.graphql !== null && deps.objects),
     ...(deps.development && deps.mailbox !== null && { '/dev/mailbox': mailboxRoute(deps.mailbox) }),
   }
 }

@@ -9,12 +9,13 @@ import {
 import type { Config } from '../config.ts'
 import { StellwerkError } from '../jobs/errors.ts'
 import { scopes, type Caller, type Scope } from '../jobs/permissions.ts'
-import { AuthError } from './auth.ts'
+import type { NamedTenants } from '../resolvers/find-tenant-ids.ts'
+import { AuthError, tenantsClosed } from './auth.ts'
 
 interface JwtDeps {
   readonly auth: Config['auth']
-  /** The ids of tenants by key or id; unknown names are left out. */
-  readonly findTenantIds: (names: readonly string[]) => Promise<ReadonlySet<string>>
+  /** The tenants by key or id; unknown names are left out. */
+  readonly findTenantIds: (names: readonly string[]) => Promise<NamedTenants>
 }
 
 /** Clocks of issuers differ from ours by no more than this. */
@@ -100,7 +101,9 @@ async function tenantsOf(claim: unknown, find: JwtDeps['findTenantIds']): Promis
   const isList =
     Array.isArray(claim) && claim.length <= mostTenantNames && claim.every((name) => typeof name === 'string')
   if (!isList) throw badClaim('tenants', `a list of at most ${mostTenantNames} tenant keys or ids, or "*"`)
-  return find(claim.filter((name) => !name.includes('\0')))
+  const { open, closed } = await find(claim.filter((name) => !name.includes('\0')))
+  if (open.size === 0 && closed.size > 0) throw tenantsClosed()
+  return open
 }
 
 const badClaim = (name: string, expected: string): AuthError =>

@@ -1,5 +1,6 @@
+import type { BulkAction } from '../jobs/event.ts'
 /** What a bulk operation makes of each job. */
-export type BulkAction = 'replay' | 'discard' | 'cancel' | 'stop'
+export type { BulkAction } from '../jobs/event.ts'
 
 export type BulkStatus = 'queued' | 'running' | 'completed' | 'cancelled' | 'faulted'
 

@@ -263,4 +263,53 @@ describe('streams', () => {
       socket.close()
     }
   })
+
+  test('of a closed tenant cannot be opened again, nor can anything of it be read, until it is open', async () => {
+    const { url } = await instance()
+    const { secret: closing } = await create({ tenantIds: ['globex'] })
+    const { secret: both } = await create({ tenantIds: ['acme', 'globex'] })
+    const { secret: all } = await create({ tenantIds: null, scopes: ['READ_JOBS', 'OPERATE_PLATFORM'] })
+    const read = async (secret: string) => {
+      const query = '{ tenant(id: "globex") { key } tenants { nodes { key } } }'
+      const { status, body } = await ask(url, query, { authorization: `Bearer ${secret}` })
+      return { status, code: body.errors?.[0]?.extensions['code'] ?? null, data: body.data as never }
+    }
+    const set = (active: boolean) =>
+      ask(
+        url,
+        `mutation($active: Boolean!) { setTenantActive(input: { tenantId: "globex", active: $active }) { errors { code } } }`,
+        { authorization: `Bearer ${all}`, variables: { active } },
+      )
+    const open = { status: 200, code: null, data: { tenant: { key: 'globex' } } }
+    for (const secret of [closing, both, all]) expect(await read(secret)).toMatchObject(open)
+    const socket = await openSocket(url, closing)
+
+    await set(false)
+    expect((await socket.closed).code).toBe(4403)
+    await until(async () => (await read(closing)).code === 'FORBIDDEN', 'nothing of it is read')
+    expect(await read(closing)).toMatchObject({ status: 403, code: 'FORBIDDEN' })
+    const again = await rawSocket(url)
+    again.send({ type: 'connection_init', payload: { authorization: `Bearer ${closing}` } })
+    expect(await again.closed).toMatchObject({
+      code: 4403,
+      reason: expect.stringMatching(/^FORBIDDEN: Every tenant of this token is closed/),
+    })
+    const events = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${closing}` },
+      body: JSON.stringify({ query: 'subscription { instances { id } }' }),
+    })
+    expect(events.status).toBe(403)
+    // Who has another tenant goes on with that one; operators see everything, to open it again.
+    expect(await read(both)).toEqual({
+      status: 200,
+      code: null,
+      data: { tenant: null, tenants: { nodes: [{ key: 'acme' }] } },
+    })
+    expect(await read(all)).toMatchObject(open)
+
+    await set(true)
+    await until(async () => (await read(closing)).status === 200, 'it is open again')
+    for (const secret of [closing, both]) expect(await read(secret)).toMatchObject(open)
+  })
 })

@@ -64,6 +64,8 @@ async function call(action: Action, input: object, as: Caller = admin) {
   return answer.data[action]
 }
 
+const toldOf = (id: string) => told.filter((event) => 'operationId' in event && `bulk_${event.operationId}` === id)
+
 function runner(pollMs = 20): BulkRunner {
   const { pools, events, wakeup } = api.deps
   return createBulkRunner({ pool: pools.commit, events, wakeup, pollMs, followUps })
@@ -532,6 +534,16 @@ describe('an operation', () => {
     expect((await call('replayJobs', input)).operation).toMatchObject({ id: started.id, status: 'QUEUED', error: null })
     await runAll()
     expect(await operation(started.id)).toMatchObject({ status: 'COMPLETED', succeeded: 3 })
+    const facts = { action: 'replay', matched: 3 }
+    expect(toldOf(started.id)).toMatchObject([
+      { type: 'bulk:started', ratePerSecond: 4, by: 'user:ada', ...facts },
+      { type: 'bulk:batch', succeeded: 1, skipped: 0 },
+      { type: 'bulk:ended', status: 'faulted', succeeded: 1, skipped: 0, ...facts },
+      { type: 'bulk:started', ...facts },
+      { type: 'bulk:batch', succeeded: 1, skipped: 0 },
+      { type: 'bulk:batch', succeeded: 1, skipped: 0 },
+      { type: 'bulk:ended', status: 'completed', succeeded: 3, skipped: 0, ...facts },
+    ])
     expect((await call('replayJobs', input)).operation).toMatchObject({ id: started.id, status: 'COMPLETED' })
     expect(await journaled(ids, 'job_replay')).toHaveLength(3)
   })

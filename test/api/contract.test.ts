@@ -21,15 +21,7 @@ const ours = read(printed)
 /** Root fields of the contract that are not served yet. What comes has to be taken out here; nothing may be added. */
 const missing: readonly string[] = []
 /** The same for fields of types that are there already. */
-const missingFields = [
-  'EmailSendInput.attachmentIds',
-  'JobInput.bulkImport',
-  'JobInput.reindex',
-  'JobInput.virusScan',
-  'JobInput.indexSync',
-  'JobInput.ginBackfill',
-  'JobInput.documentProcess',
-]
+const missingFields: readonly string[] = []
 
 /** What is served beyond the contract. */
 const additions: readonly string[] = ['AuditEntry.streamCursor']

@@ -37,6 +37,8 @@ const silent = {
   isConnected: () => true,
   signal: () => {},
   on: () => () => {},
+  tellProgress: () => undefined,
+  onProgress: () => () => undefined,
   start: async () => {},
   stop: async () => {},
 }

@@ -52,6 +52,7 @@ function argumentsFor(field: Field): string {
 
 const scalarValues: Readonly<Record<string, string>> = {
   Int: '1',
+  SafeInt: '1',
   Float: '1',
   Boolean: 'true',
   JSON: '{}',

@@ -167,6 +167,7 @@ describe('queueStats', () => {
       db: api.pool,
       subscriptions: () => 0,
       eventLagSeconds: () => null,
+      eventGaps: () => 0,
       abandonedHandlers: () => 0,
     })
     const text = await metrics.scrape()

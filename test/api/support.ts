@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { execute, parse, subscribe, validate, type ExecutionResult } from 'graphql'
 import { z } from 'zod'
 import { createListener } from '../../src/db/listen.ts'
@@ -10,6 +13,9 @@ import { createEvents } from '../../src/jobs/event.ts'
 import { standardDefaults, type JobKind } from '../../src/jobs/kind.ts'
 import { builtInKinds } from '../../src/jobs/kinds.ts'
 import { scopes, type Caller, type Scope } from '../../src/jobs/permissions.ts'
+import { createSecretBox } from '../../src/jobs/secret-box.ts'
+import { openObjects } from '../../src/objects/open-objects.ts'
+import { createFolderArchive } from '../../src/objects/worm-archive.ts'
 import { createRequestContext, type ApiDeps } from '../../src/resolvers/context.ts'
 import { createEnqueuer } from '../../src/resolvers/enqueue-batcher.ts'
 import { createTenantKeys } from '../../src/resolvers/tenant-keys.ts'
@@ -67,6 +73,7 @@ export async function testApi({
   followUps = new Map() as ApiDeps['followUps'],
 } = {}) {
   const database = await testDatabase()
+  const objectsDir = await mkdtemp(join(tmpdir(), 'stellwerk-objects-'))
   const pools = createPools(database.url, { onError: () => {} })
   const listener = createListener({ url: database.url, onLost: () => {}, onRestored: () => {} })
   const wakeup = createWakeup({ instanceId: randomUUID(), db: pools.api, listener })
@@ -89,6 +96,15 @@ export async function testApi({
     retentionMs: 30 * 24 * 60 * 60 * 1_000,
     deadAfterMs: 30_000,
     followUps,
+    secrets: createSecretBox('a key of the tests'),
+    webhookReach: { allow: ['127.0.0.0/8'], strict: false },
+    objects: await openObjects({
+      config: { s3: null, objectsDir, secretKey: 'a secret of the tests', env: environment },
+      dataDir: objectsDir,
+      baseUrl: () => 'http://stellwerk.test',
+    }),
+    maxUploadBytes: 1024 * 1024,
+    archive: createFolderArchive(join(objectsDir, 'archive')).intake,
   }
   const contextFor = (caller: Caller | null) =>
     createRequestContext(deps, {
@@ -117,6 +133,8 @@ export async function testApi({
   return {
     ...database,
     deps,
+    contextFor,
+    archiveDir: join(objectsDir, 'archive'),
     run,
     /** A subscription's stream, or its refusal. */
     subscribe: async (query: string, variables: Record<string, unknown> = {}, caller: Caller = admin) =>
@@ -133,6 +151,7 @@ export async function testApi({
       await relay.stop()
       await wakeup.stop()
       await listener.stop()
+      await rm(objectsDir, { recursive: true })
       await pools.end()
       await database.drop()
     },

@@ -78,7 +78,7 @@ async function reached(id: string, status: string): Promise<void> {
 const log = async () => (await database.sql('select status, unanswered, attempts from mdm.aa_email_log'))[0]
 const messageIds = () => smtp.mails.map(({ raw }) => /^Message-ID: (.*)$/im.exec(raw)?.[1])
 
-test('3: killed after the answer, before the commit: the ack journal knows, and nothing is sent again', async () => {
+test('KINDS 2.3: killed after the answer, before the commit: the ack journal knows, and nothing is sent again', async () => {
   const lock = await database.pool.connect()
   smtp.answer = async (stage) => {
     if (stage === 'dot') {

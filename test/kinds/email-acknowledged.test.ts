@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { emailSendPayload } from '../../src/jobs/email-send-payload.ts'
 import type { HandlerContext } from '../../src/workers/handler.ts'
+import type { ObjectStore } from '../../src/objects/object-store.ts'
 import { createEmailSend } from '../../src/workers/handlers/email-send.ts'
 import type { EmailSendPayload } from '../../src/jobs/email-send-payload.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
@@ -19,6 +20,8 @@ test('a mail that another instance writes down as sent just now, and drops from 
   const { jobId, tenantId } = row!
   const send = createEmailSend({
     db: database.pool,
+    // No attachment goes along.
+    store: {} as ObjectStore,
     provider: {
       name: 'smtp',
       send: () => Promise.reject(new Error('It was sent again.')),
@@ -38,6 +41,7 @@ test('a mail that another instance writes down as sent just now, and drops from 
       close: () => Promise.resolve(),
     },
     breaker: { enter: async () => ({ alive() {}, fault: () => 0, leave() {} }) },
+    pace: { tried() {}, throttled() {} },
     mail: { from: 'post@example.org', domain: 'example.org', senders: {} },
     random: () => 0,
   })

@@ -2,6 +2,7 @@ import { loadConfig } from '../../src/config.ts'
 import { createEvents } from '../../src/jobs/event.ts'
 import { pauseKind } from '../../src/sql/pause-kind.ts'
 import { resumeKind } from '../../src/sql/resume-kind.ts'
+import type { ObjectStore } from '../../src/objects/object-store.ts'
 import { createEmail } from '../../src/workers/handlers/email/create-email.ts'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { AddressInfo } from 'node:net'
@@ -47,7 +48,7 @@ const enqueueMany = (count: number) =>
   )
 const told = (type: string) => workers!.events.filter((event) => event.type === type)
 
-test('5: a wrong password pauses the kind: of 200 mails none is in the DLQ, none loses an attempt', async () => {
+test('KINDS 2.5: a wrong password pauses the kind: of 200 mails none is in the DLQ, none loses an attempt', async () => {
   const smtp = await startSmtpScript()
   cleanups.push(() => smtp.stop())
   smtp.answer = (stage) => (stage === 'auth' ? '535 5.7.8 bad credentials' : undefined)
@@ -90,12 +91,17 @@ test('a provider that is down takes no attempts; when it is back all mails go ou
   await until(async () => (await database.sql('select 1 from mdm.aa_queue_pause')).length === 0, 'the pause is lifted')
 })
 
-test('a provider that asks for less gets less, and no mail loses an attempt', async () => {
+test('M02: a provider that asks for less gets less, and no mail loses an attempt; the others go on, without a pause', async () => {
   const smtp = await startSmtpScript()
   cleanups.push(() => smtp.stop())
-  smtp.answer = (stage) =>
-    stage === 'mail' ? '454 4.7.0 Throttling failure: Maximum sending rate exceeded.' : undefined
-  workers = await startWorkers(database, { env: { SMTP_URL: smtp.url }, slots: 1 })
+  const arrivals: number[] = []
+  smtp.answer = (stage, to) => {
+    if (stage === 'rcpt' && to.startsWith('ada1@'))
+      return '454 4.7.0 Throttling failure: Maximum sending rate exceeded.'
+    if (stage === 'dot') arrivals.push(performance.now())
+    return undefined
+  }
+  workers = await startWorkers(database, { env: { SMTP_URL: smtp.url } })
   const id = await workers.enqueue(mail(1))
   await until(async () => {
     const job = await workers!.job(id)
@@ -105,7 +111,14 @@ test('a provider that asks for less gets less, and no mail loses an attempt', as
   expect(job.attempts).toBe(0)
   expect(job.waitMs).toBeGreaterThan(55_000)
   expect(job.waitMs).toBeLessThan(600_000)
-  expect(told('provider:out')).toMatchObject([{ fault: 'throttling' }])
+  // One mail in the last seconds, now half a mail a second, where there was no bucket before.
+  expect(told('provider:paced')).toMatchObject([{ provider: 'smtp', rps: 0.5, reason: expect.stringContaining('454') }])
+  const others = await Promise.all([2, 3, 4].map((nth) => workers!.enqueue(mail(nth))))
+  for (const other of others) await workers.reached(other, 'done', 20_000)
+  // The first has a token, the others wait for theirs.
+  expect(arrivals.at(-1)! - arrivals[0]!).toBeGreaterThan(2_500)
+  expect(told('provider:out')).toEqual([])
+  expect(await database.sql('select 1 from mdm.aa_queue_pause')).toEqual([])
 })
 
 test('the cap of the provider holds over all tenants together, and costs no attempt', async () => {
@@ -229,6 +242,14 @@ test('in production without SMTP_URL nobody serves email_send', async () => {
   const config = loadConfig({ STELLWERK_ENV: 'production', DATABASE_URL: database.url })
   const events = createEvents(() => undefined)
   expect(
-    await createEmail({ config, db: database.pool, dataDir: '/nowhere', events, onPause: () => undefined }),
+    await createEmail({
+      config,
+      db: database.pool,
+      store: {} as ObjectStore,
+      dataDir: '/nowhere',
+      events,
+      limits: {},
+      onPause: () => undefined,
+    }),
   ).toBeNull()
 })

@@ -1,14 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig, type Config } from '../../src/config.ts'
 import { createListener } from '../../src/db/listen.ts'
-import { createPools } from '../../src/db/pool.ts'
+import { createPools, type Pools } from '../../src/db/pool.ts'
 import { createWakeup } from '../../src/events/wakeup.ts'
-import { createEvents, type Event } from '../../src/jobs/event.ts'
+import { createEvents, type Event, type Events } from '../../src/jobs/event.ts'
+import type { ObjectStore } from '../../src/objects/object-store.ts'
+import type { BuiltInKind } from '../../src/jobs/kinds.ts'
+import { openObjects } from '../../src/objects/open-objects.ts'
 import { enqueueOne, type EnqueueInput } from '../../src/sql/enqueue-jobs.ts'
 import { removeFormerInstances } from '../../src/sql/remove-former-instances.ts'
 import { createEngine } from '../../src/workers/engine.ts'
+import type { Handler } from '../../src/workers/handler.ts'
 import { createHandlers } from '../../src/workers/handlers/index.ts'
 import { createInstance } from '../../src/workers/instance.ts'
 import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
@@ -23,7 +27,22 @@ interface WorkersOptions {
   /** Kept by the caller, for a second instance; else made, and removed at the end. */
   readonly dataDir?: string
   readonly slots?: number
+  /** What the pool serves; `email_send` unless given. */
+  readonly kinds?: readonly string[]
+  /** Handlers in place of the service's own, e.g. with shorter times. */
+  readonly handlersOf?: (pools: Pools, parts: WorkerParts) => MaybePromise<Partial<Record<BuiltInKind, Handler>>>
 }
+
+/** What a handler of a test's own may be made of. */
+export interface WorkerParts {
+  readonly config: Config
+  readonly events: Events
+  readonly store: ObjectStore
+  readonly limits: Config['providers']
+  readonly onPause: () => void
+}
+
+type MaybePromise<Value> = Value | Promise<Value>
 
 export interface JobState {
   readonly status: 'pending' | 'running' | 'done' | 'dlq' | 'failed'
@@ -37,6 +56,7 @@ export interface JobState {
 export interface Workers {
   readonly events: readonly Event[]
   readonly mailbox: Awaited<ReturnType<typeof createHandlers>>['mailbox']
+  readonly store: ObjectStore
   enqueue(job: EnqueueInput): Promise<string>
   job(id: string): Promise<JobState>
   /** Waits until the job is in the status, and answers it. */
@@ -47,7 +67,7 @@ export interface Workers {
 /** The worker half of an instance with all built-in kinds, on a test's database. */
 export async function startWorkers(
   database: Pick<TestDatabase, 'url'>,
-  { env = {}, dataDir, slots = 4 }: WorkersOptions = {},
+  { env = {}, dataDir, slots = 4, kinds = ['email_send'], handlersOf }: WorkersOptions = {},
 ): Promise<Workers> {
   const config = loadConfig({
     STELLWERK_ENV: 'development',
@@ -82,19 +102,23 @@ export async function startWorkers(
     deadAfterMs: config.deadAfterMs,
     onRecovered: () => wakeup.signal('journal'),
   })
-  const { handlers, mailbox, stop } = await createHandlers({
+  const { store } = await openObjects({ config, dataDir: folder, baseUrl: () => '' })
+  const { handlers, mailbox, providers, stop } = await createHandlers({
     config,
     pools,
     dataDir: folder,
     events,
     wakeup,
     maintenance,
+    objects: store,
   })
+  const onPause = (): void => wakeup.signal('control')
+  const ownHandlers = await handlersOf?.(pools, { config, events, store, limits: providers, onPause })
   const engine = createEngine({
     pools,
-    kinds: runnableKinds(catalogue, handlers, []),
+    kinds: runnableKinds(catalogue, { ...handlers, ...ownHandlers }, []),
     catalogue,
-    providers: config.providers,
+    providers,
     events,
     wakeup,
     instance,
@@ -106,7 +130,7 @@ export async function startWorkers(
   await removeFormerInstances(pools.api, instance.host, folder, instance.id())
   await maintenance.runOnce()
   await wakeup.start()
-  await engine.start([{ name: 'default', slots, kinds: ['email_send'], tenantIds: null, dispatch: 'fair' }])
+  await engine.start([{ name: 'default', slots, kinds, tenantIds: null, dispatch: 'fair' }])
 
   const job = async (id: string): Promise<JobState> => {
     const { rows } = await pools.api.query<JobState>(
@@ -119,6 +143,7 @@ export async function startWorkers(
   return {
     events: told,
     mailbox,
+    store,
     async enqueue(input) {
       const { jobId } = await enqueueOne(pools.api, input)
       wakeup.signal('work')

@@ -9,25 +9,33 @@ import { recordEmailHandover } from '../../sql/record-email-handover.ts'
 import { recordEmailSent } from '../../sql/record-email-sent.ts'
 import { recordEmailSuppressed } from '../../sql/record-email-suppressed.ts'
 import type { Queryable } from '../../sql/statement.ts'
+import type { ObjectStore } from '../../objects/object-store.ts'
 import type { Handler, HandlerContext, HandlerResult } from '../handler.ts'
 import type { AckJournal } from './email/ack-journal.ts'
 import { buildMessage, type BuiltMessage } from './email/build-message.ts'
+import { loadAttachments } from './email/load-attachments.ts'
 import type { Pass, ProviderBreaker } from './email/provider-breaker.ts'
+import type { ProviderPace } from './email/provider-pace.ts'
 import { renderEmail } from './email/render-email.ts'
 import { DeliveryError, type Accepted, type MailProvider } from './email/smtp-provider.ts'
 import { statementsIn } from './statements-in.ts'
 
 export interface EmailSendDeps {
   readonly db: Queryable
+  /** Where attachments lie. */
+  readonly store: ObjectStore
   readonly provider: MailProvider
   readonly acks: AckJournal
   readonly breaker: ProviderBreaker
+  readonly pace: Omit<ProviderPace, 'stop'>
   readonly mail: Pick<Config['mail'], 'from' | 'domain' | 'senders'>
   readonly random: () => number
 }
 
 /** A run that has its row in the email log. */
 interface Begun {
+  /** By performance.now(): when it was let through to the provider. */
+  readonly at: number
   readonly attempts: number
   readonly unanswered: number
 }
@@ -42,24 +50,27 @@ const responseBytes = 1_000
  * (transactional) or held for a person.
  */
 export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> {
-  const { db, provider, acks, breaker, mail } = deps
+  const { db, store, provider, acks, breaker, pace, mail } = deps
 
   return async (context) => {
     const { payload, job } = context
     const from = senderOf(payload.from, mail)
     const content = await renderEmail(db, job.tenantId, payload)
     const messageId = `<job.${job.id}@${mail.domain}>`
-    const { to, reply_to: replyTo = null, headers = {}, category } = payload
-    const message = await buildMessage({ messageId, from, to, replyTo, headers, ...content })
-    if (message.raw.length > largestMessage)
-      throw new NeverRetry(`The message has ${message.raw.length} bytes; at most 1 MiB is sent.`)
+    const { to, reply_to: replyTo = null, headers = {}, category, attachment_ids: attachmentIds = [] } = payload
+    const files = attachmentIds.length === 0 ? [] : await loadAttachments(db, store, attachmentIds, job)
+    const message = await buildMessage({ messageId, from, to, replyTo, headers, files, ...content })
+    const ownBytes = message.raw.length - files.reduce((sum, { bytes }) => sum + encodedBytes(bytes.length), 0)
+    if (ownBytes > largestMessage)
+      throw new NeverRetry(`The message has ${ownBytes} bytes without its attachments; at most 1 MiB is sent.`)
 
     const pass = await breaker.enter(context.signal)
+    const at = performance.now()
     try {
       // Asked before the log: what is dropped from the journal stands in the log by then.
       const ack = await acks.find(job.id)
       const template = payload.template?.key ?? null
-      const [begun] = await beginEmail(
+      const [row] = await beginEmail(
         db,
         job.id,
         job.tenantId,
@@ -71,12 +82,13 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
         template,
         category,
       )
-      const { status, providerMessageId, suppressed } = begun!
+      const { status, providerMessageId, suppressed, attempts, unanswered } = row!
+      const begun: Begun = { at, attempts, unanswered }
       if (status !== 'sending') return sent(context, messageId, { providerMessageId, response: null })
       if (ack !== null) return sent(context, messageId, ack)
       if (suppressed !== null) return notSent(context, suppressed)
-      if (begun!.unanswered > 0 && !mayResend(payload, begun!.unanswered)) throw await held(context, begun!)
-      return sent(context, messageId, await handOver(context, message, begun!, pass))
+      if (unanswered > 0 && !mayResend(payload, unanswered)) throw await held(context, begun)
+      return sent(context, messageId, await handOver(context, message, begun, pass))
     } finally {
       pass.leave()
     }
@@ -95,6 +107,7 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
       asked = recorded.catch(() => undefined)
       if ((await recorded).length === 0) throw new LeaseLost()
     }
+    pace.tried()
     let accepted: Accepted
     try {
       accepted = await provider.send(message, { signal, onData })
@@ -161,7 +174,9 @@ export function createEmailSend(deps: EmailSendDeps): Handler<EmailSendPayload> 
         pass.alive()
         return shown
       case 'throttled':
-        pass.fault('throttling', shown.message)
+        // It answers, and takes the mail of others.
+        pass.alive()
+        pace.throttled(begun.at, shown.message)
         log.warn(shown.message)
         return new Snooze((1 + 9 * deps.random()) * minute)
       case 'provider': {
@@ -197,6 +212,12 @@ const statuses = {
   recipient: 'rejected',
   message: 'rejected',
 } as const satisfies Record<DeliveryClass, 'failed' | 'unknown' | 'rejected'>
+
+/** In base64, with its line ends. */
+function encodedBytes(bytes: number): number {
+  const characters = Math.ceil(bytes / 3) * 4
+  return characters + Math.floor(characters / 76) * 2
+}
 
 /** As long as an earlier handover is in doubt, a later failure does not make it certain that nothing arrived. */
 function statusOf(sort: DeliveryClass, { unanswered }: Begun): 'failed' | 'unknown' | 'rejected' {

@@ -2,18 +2,33 @@ import type { Config } from '../../config.ts'
 import type { Pools } from '../../db/pool.ts'
 import type { Wakeup } from '../../events/wakeup.ts'
 import type { Events } from '../../jobs/event.ts'
+import { bulkImport } from '../../jobs/built-in/bulk-import.ts'
 import type { BuiltInKind } from '../../jobs/kinds.ts'
+import type { ObjectStore } from '../../objects/object-store.ts'
+import { openArchive } from '../../objects/open-archive.ts'
 import type { DevMailbox } from '../dev-mailbox.ts'
 import type { Handler } from '../handler.ts'
 import type { Maintenance } from '../maintenance.ts'
+import { createBulkImport } from './bulk-import.ts'
 import { createCleanupJobs } from './cleanup-jobs.ts'
 import { cleanupSteps } from './cleanup-steps.ts'
+import { createDocuments } from './documents/create-documents.ts'
 import { createEmail } from './email/create-email.ts'
+import { createGinBackfill } from './gin-backfill.ts'
+import { importSteps } from './import/import-steps.ts'
+import { createIndexSync } from './index-sync.ts'
+import { indexJanitor } from './indexes/index-janitor.ts'
+import { createReindex } from './reindex.ts'
+import { createScan } from './scan/create-scan.ts'
+import { createWebhooks } from './webhooks/create-webhooks.ts'
+import { outboxSteps } from './webhooks/outbox-steps.ts'
 
 export interface Handlers {
   /** One for each built-in kind; null: this process does not serve it. */
   readonly handlers: Readonly<Record<BuiltInKind, Handler | null>>
   readonly mailbox: DevMailbox | null
+  /** The configured buckets of the providers, for the claim; one that asks for less has a smaller one for a while. */
+  readonly providers: Config['providers']
   stop(): Promise<void>
 }
 
@@ -25,6 +40,7 @@ interface HandlersDeps {
   readonly events: Events
   readonly wakeup: Wakeup
   readonly maintenance: Pick<Maintenance, 'runOnce'>
+  readonly objects: ObjectStore
 }
 
 const day = 24 * 60 * 60 * 1_000
@@ -37,17 +53,37 @@ export async function createHandlers({
   events,
   wakeup,
   maintenance,
+  objects,
 }: HandlersDeps): Promise<Handlers> {
+  const providers = { ...config.providers }
   const email = await createEmail({
     config,
     db: pools.commit,
+    store: objects,
     dataDir,
     events,
+    limits: providers,
     onPause: () => wakeup.signal('control'),
   })
+  const webhooks = createWebhooks({ config, pool: pools.commit, wakeup, events })
+  const scan = createScan({ config, db: pools.commit, store: objects, events })
+  const { archive } = openArchive({ config, dataDir, objects })
+  const documents = await createDocuments({ config, pool: pools.commit, archive, dataDir })
+  const indexDeps = { url: pools.directUrl, db: pools.commit }
   return {
     handlers: {
       email_send: (email?.handler as Handler | undefined) ?? null,
+      bulk_import: createBulkImport({
+        db: pools.commit,
+        store: objects,
+        timeoutMs: config.kindOverrides['bulk_import']?.timeoutMs ?? bulkImport.defaults.timeoutMs,
+      }) as Handler,
+      outbox_dispatch: webhooks.handler as Handler,
+      virus_scan: scan.handler as Handler | null,
+      document_process: documents as Handler,
+      reindex: createReindex({ db: pools.commit }) as Handler,
+      index_sync: createIndexSync(indexDeps) as Handler,
+      gin_backfill: createGinBackfill(indexDeps) as Handler,
       cleanup_jobs: createCleanupJobs([
         ...cleanupSteps({
           pool: pools.commit,
@@ -55,9 +91,18 @@ export async function createHandlers({
           retentionMs: config.retentionDays * day,
           journalMonths: config.auditMonths,
         }),
+        indexJanitor({ pool: pools.commit, wakeup }),
+        ...outboxSteps({ pool: pools.commit, wakeup }),
+        ...scan.steps,
+        ...importSteps({ pool: pools.commit, store: objects }),
       ]),
     },
     mailbox: email?.mailbox ?? null,
-    stop: async () => email?.stop(),
+    providers,
+    async stop() {
+      await email?.stop()
+      await webhooks.stop()
+      await scan.stop()
+    },
   }
 }

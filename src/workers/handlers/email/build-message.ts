@@ -1,6 +1,7 @@
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type { EmailAddress } from '../../../jobs/email-send-payload.ts'
 import type { EmailContent } from '../../../jobs/email-template.ts'
+import type { EmailFile } from './load-attachments.ts'
 
 export interface EmailParts extends EmailContent {
   /** `<job.{job id}@{mail domain}>`: the same for every resend. */
@@ -9,6 +10,7 @@ export interface EmailParts extends EmailContent {
   readonly to: EmailAddress
   readonly replyTo: EmailAddress | null
   readonly headers: Readonly<Record<string, string>>
+  readonly files: readonly EmailFile[]
 }
 
 /** A message as it goes over the wire, with its envelope of one sender and one recipient. */
@@ -31,6 +33,7 @@ export async function buildMessage({
   text,
   html,
   headers,
+  files,
 }: EmailParts): Promise<BuiltMessage> {
   const composer = new MailComposer({
     messageId,
@@ -41,6 +44,12 @@ export async function buildMessage({
     text,
     ...(html === null ? {} : { html }),
     headers: Object.entries(headers).map(([key, value]) => ({ key, value })),
+    attachments: files.map(({ filename, contentType, bytes }) => ({
+      filename,
+      contentType,
+      content: bytes,
+      contentDisposition: 'attachment' as const,
+    })),
     disableFileAccess: true,
     disableUrlAccess: true,
   })

@@ -3,6 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../../config.ts'
 import type { Events } from '../../../jobs/event.ts'
 import type { EmailSendPayload } from '../../../jobs/email-send-payload.ts'
+import { emailSend } from '../../../jobs/built-in/email-send.ts'
+import type { RateLimit } from '../../../jobs/rate-limit.ts'
+import type { ObjectStore } from '../../../objects/object-store.ts'
 import { pauseKind } from '../../../sql/pause-kind.ts'
 import { recordAcknowledgedEmails } from '../../../sql/record-acknowledged-emails.ts'
 import { resumeKind } from '../../../sql/resume-kind.ts'
@@ -11,7 +14,8 @@ import { createDevMailbox, type DevMailbox } from '../../dev-mailbox.ts'
 import type { Handler } from '../../handler.ts'
 import { createEmailSend } from '../email-send.ts'
 import { createAckJournal } from './ack-journal.ts'
-import { createProviderBreaker } from './provider-breaker.ts'
+import { createProviderBreaker, type BreakerDeps } from './provider-breaker.ts'
+import { createProviderPace } from './provider-pace.ts'
 import { createSmtpProvider } from './smtp-provider.ts'
 
 /** All that sends mail in this process. */
@@ -25,18 +29,32 @@ export interface Email {
 export interface EmailDeps {
   readonly config: Pick<Config, 'smtpUrl' | 'env' | 'mail'>
   readonly db: Queryable
+  /** Where attachments lie. */
+  readonly store: ObjectStore
   readonly dataDir: string
   readonly events: Events
-  /** Told when a pause was set or lifted, so that every dispatcher looks. */
+  /** The providers' buckets as the claim minds them; a provider that asks for less gets a smaller one for a while. */
+  readonly limits: Record<string, RateLimit>
+  /** Told when a pause was set or lifted, or a bucket exchanged, so that every dispatcher looks. */
   readonly onPause: () => void
+  readonly pauses?: BreakerDeps['pauses']
 }
 
-const kind = 'email_send'
+const kind = emailSend.name
 const actor = 'system:email_breaker'
 const settleAgainMs = 10_000
 
 /** Null in production without SMTP_URL: then nobody here serves email_send. */
-export async function createEmail({ config, db, dataDir, events, onPause }: EmailDeps): Promise<Email | null> {
+export async function createEmail({
+  config,
+  db,
+  store,
+  dataDir,
+  events,
+  limits,
+  onPause,
+  pauses,
+}: EmailDeps): Promise<Email | null> {
   if (config.smtpUrl === null && config.env === 'production') return null
   const mailbox = config.smtpUrl === null ? createDevMailbox() : null
   await mailbox?.start()
@@ -62,6 +80,16 @@ export async function createEmail({ config, db, dataDir, events, onPause }: Emai
       resumeKind(db, kind, actor).then(onPause, failed('provider pause'))
     },
     random: Math.random,
+    ...(pauses && { pauses }),
+  })
+  const pace = createProviderPace({
+    limits,
+    provider: emailSend.defaults.provider,
+    onChange(limit, reason) {
+      const rps = limit?.rps ?? null
+      events.emit({ type: 'provider:paced', provider: provider.name, kind, rps, reason })
+      onPause()
+    },
   })
 
   /** At the start the database may not be there yet, or not have its tables. */
@@ -76,10 +104,11 @@ export async function createEmail({ config, db, dataDir, events, onPause }: Emai
   }
 
   return {
-    handler: createEmailSend({ db, provider, acks, breaker, mail: config.mail, random: Math.random }),
+    handler: createEmailSend({ db, store, provider, acks, breaker, pace, mail: config.mail, random: Math.random }),
     mailbox,
     async stop() {
       stopping.abort()
+      pace.stop()
       provider.close()
       await settled
       await acks.close()

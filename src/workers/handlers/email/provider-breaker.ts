@@ -17,20 +17,26 @@ export interface ProviderBreaker {
   enter(signal: AbortSignal): Promise<Pass>
 }
 
-interface BreakerDeps {
+export interface BreakerDeps {
   /** The provider is out for so long, for every instance; each prolongation is told as well. */
   readonly onOpen: (ms: number, fault: ProviderFault, reason: string) => void
   /** It is back. */
   readonly onClose: () => void
   readonly random: () => number
+  /** How long the first pause and the longest are. */
+  readonly pauses?: { readonly firstMs: number; readonly longestMs: number }
 }
 
 const second = 1_000
-const longestMs = 60 * second
-const firstMs = 5 * second
+const usualPauses = { firstMs: 5 * second, longestMs: 60 * second }
 
 /** One in a minute is tried while a provider is out, so that no job loses its attempts to it (KINDS section 2). */
-export function createProviderBreaker({ onOpen, onClose, random }: BreakerDeps): ProviderBreaker {
+export function createProviderBreaker({
+  onOpen,
+  onClose,
+  random,
+  pauses: { firstMs, longestMs } = usualPauses,
+}: BreakerDeps): ProviderBreaker {
   let openUntil = 0
   let strikes = 0
   let probe: Promise<void> | null = null
