@@ -119,6 +119,11 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
         : config.auth
     const secretKey =
       config.secretKey === null && config.env === 'development' ? await ensureSecretKey(dataDir) : config.secretKey
+    if (secretKey === null)
+      log.warn(
+        { setting: 'STELLWERK_SECRET_KEY' },
+        'STELLWERK_SECRET_KEY is not set: no webhook endpoints can be made, and files in a folder cannot be sent or read by URL',
+      )
 
     const events = createEvents((error) => log.error({ err: error }, 'a listener failed'))
     onStop('log', logEvents(log, events))

@@ -97,16 +97,19 @@ JobRef.implement({
       resolve: (job) => (job.status === 'pending' && job.attempts > 0 ? job.availableAt : null),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was enqueued.' }),
-    claimedAt: t.expose('claimedAt', {
+    // The row keeps both after the end, for the journal's readers; an end is no claim.
+    claimedAt: t.field({
       type: 'DateTime',
       nullable: true,
       description: 'When the present claim began.',
+      resolve: ({ status, claimedAt }) => (status === 'running' ? claimedAt : null),
     }),
     claimedBy: t.field({
       type: WorkerRef,
       nullable: true,
       description: 'Who holds the claim.',
-      resolve: ({ claimedBy }, _, { loaders }) => (claimedBy === null ? null : loaders.workersByName.load(claimedBy)),
+      resolve: ({ status, claimedBy }, _, { loaders }) =>
+        status === 'running' && claimedBy !== null ? loaders.workersByName.load(claimedBy) : null,
     }),
     staleAt: t.field({
       type: 'DateTime',

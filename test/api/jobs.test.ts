@@ -387,6 +387,9 @@ describe('who works', () => {
       tenants: [],
       instance: { host: null, pid: null },
     })
+    await api.sql("update mdm.aa_job set status = 'done' where id = $1", [uuidOf(id)])
+    const ended = await api.run('query ($id: ID!) { job(id: $id) { status claimedAt claimedBy { name } } }', { id })
+    expect(ended.data.job).toEqual({ status: 'DONE', claimedAt: null, claimedBy: null })
   })
 
   test('nodes come in order, at most 100', async () => {
