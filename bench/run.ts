@@ -7,6 +7,7 @@ import type { Bench, Figures } from './bench.ts'
 import { drain } from './drain.ts'
 import { enqueue } from './enqueue.ts'
 import { fanOut } from './fan-out.ts'
+import { floor } from './floor.ts'
 import { describeRun } from './machine.ts'
 import { measure } from './measure.ts'
 import { pickup } from './pickup.ts'
@@ -24,6 +25,7 @@ const usage = `npm run bench -- <name> [options]
 
 ${benches.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`).join('\n')}
   profile    Where the time of a drain goes: statements, WAL, buffers, functions of Node.
+  floor      What PostgreSQL takes for the tuples of a job alone.
 
   --reps 3          repetitions of each subject, interleaved
   --jobs 50000      instead of the bench's own number
@@ -53,7 +55,8 @@ const subjects = (from: Bench) =>
       return false
     })
 
-if (positionals[0] === 'profile') await profile(subjects(drain)[0]!, jobs ?? drain.jobs)
+if (positionals[0] === 'floor') await floor()
+else if (positionals[0] === 'profile') await profile(subjects(drain)[0]!, jobs ?? drain.jobs)
 else if (bench === undefined) {
   console.log(usage)
   process.exitCode = positionals.length === 0 ? 0 : 1
