@@ -53,7 +53,14 @@ ${bars.join('\n')}
 `
 }
 
-const colourOf = (name: string): string => (/graphile|pg-boss|BullMQ|graphql-ws/.test(name) ? '#b9c2cc' : '#2f6f9f')
-const shown = (value: number): string =>
-  value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2)
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+function colourOf(name: string): string {
+  return /graphile|pg-boss|BullMQ|graphql-ws/.test(name) ? '#b9c2cc' : '#2f6f9f'
+}
+
+function shown(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(value >= 10 ? 1 : 2)
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}
