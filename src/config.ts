@@ -152,8 +152,12 @@ function assemble(value: SettingValues, families: SettingFamilyValues, unheeded:
     mailReports: { secret: value.STELLWERK_MAIL_WEBHOOK_SECRET, snsTopics: value.STELLWERK_MAIL_SNS_TOPICS ?? [] },
     clamdUrl: value.CLAMD_URL,
     archiveDir: value.STELLWERK_ARCHIVE_DIR,
-    /** Programs; null: looked for. */
-    ocr: { tesseract: value.TESSERACT_BIN, pdftoppm: value.PDFTOPPM_BIN },
+    /** Programs; null: looked for. Languages; null: those whose data comes with the packages. */
+    ocr: {
+      tesseract: value.TESSERACT_BIN,
+      pdftoppm: value.PDFTOPPM_BIN,
+      languages: value.STELLWERK_OCR_LANGUAGES,
+    },
     s3:
       value.STELLWERK_S3_BUCKET === null
         ? null

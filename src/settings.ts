@@ -231,6 +231,11 @@ export const settings = {
     'the one in PATH, else tesseract.js',
     'The program that recognises text in pictures; off: tesseract.js always.',
   ),
+  STELLWERK_OCR_LANGUAGES: optional(
+    list('language codes such as deu, eng or chi_sim', (value) => /^[a-z]{3}(?:_[a-z]{2,12}){0,2}$/.test(value)),
+    'deu,eng',
+    'Languages in which text is recognised, the likeliest first; each more makes it slower. Others than these need their data: e.g. `tesseract-ocr-fra` of Debian, or `@tesseract.js-data/fra` of npm.',
+  ),
   PDFTOPPM_BIN: optional(
     text('a path, or off'),
     'the one in PATH, else the PDF library',

@@ -203,6 +203,12 @@ const cases: Record<Exclude<SettingName, (typeof secrets)[number]>, Case> = {
     good: ['off', 'off'],
     bad: [' /usr', 'is " /usr", which is not a path, or off'],
   },
+  STELLWERK_OCR_LANGUAGES: {
+    value: (c) => c.ocr.languages,
+    standard: null,
+    good: ['chi_sim, eng', ['chi_sim', 'eng']],
+    bad: ['de', 'is "de", which is not a comma-separated list of language codes such as deu, eng or chi_sim'],
+  },
   PDFTOPPM_BIN: {
     value: (c) => c.ocr.pdftoppm,
     standard: null,

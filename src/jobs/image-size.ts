@@ -5,7 +5,7 @@ export interface ImageSize {
   readonly height: number
 }
 
-/** Width and height from an image's header, before anybody unpacks it; null: they cannot be found. */
+/** Width and height from the header of an image of one page, before anybody unpacks it; null: they cannot be found. */
 export function imageSize(type: DocumentType, bytes: Buffer): ImageSize | null {
   try {
     return readers[type]?.(bytes) ?? null
@@ -21,7 +21,6 @@ const readers: Readonly<Partial<Record<DocumentType, (bytes: Buffer) => ImageSiz
   'image/bmp': (bytes) => ({ width: Math.abs(bytes.readInt32LE(18)), height: Math.abs(bytes.readInt32LE(22)) }),
   'image/webp': webpSize,
   'image/jpeg': jpegSize,
-  'image/tiff': tiffSize,
 }
 
 /** ITU T.81: the first start-of-frame segment holds the size. */
@@ -55,19 +54,4 @@ function webpSize(bytes: Buffer): ImageSize | null {
     default:
       return null
   }
-}
-
-/** TIFF 6.0: the tags 256 and 257 of the first directory. */
-function tiffSize(bytes: Buffer): ImageSize | null {
-  const little = bytes[0] === 0x49
-  const short = (at: number): number => (little ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at))
-  const long = (at: number): number => (little ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at))
-  const directory = long(4)
-  const found: Record<number, number> = {}
-  for (let entry = 0; entry < short(directory); entry += 1) {
-    const at = directory + 2 + 12 * entry
-    found[short(at)] = short(at + 2) === 3 ? short(at + 8) : long(at + 8)
-  }
-  const { 256: width, 257: height } = found
-  return width === undefined || height === undefined ? null : { width, height }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isEmailAddress } from './email-send-payload.ts'
 
 export const importFormats = ['csv', 'xlsx', 'ndjson'] as const
 export type ImportFormat = (typeof importFormats)[number]
@@ -61,6 +62,8 @@ export const importOptions = z.strictObject({
   dryRun: z.boolean().default(false),
   /** Sheet of a workbook. Default: the first. */
   sheet: z.string().min(1).max(100).optional(),
+  /** Who gets a mail at the end, `done` or `failed`. */
+  notifyEmail: z.string().refine(isEmailAddress, 'must be one plain address such as ada@example.org').optional(),
   /** Events about entities: one for each batch that is committed, one for each entity, or none. */
   events: z.enum(['none', 'batch', 'entity']).default('batch'),
 })

@@ -10,17 +10,18 @@ interface CreateWebhookEndpointInput {
   readonly url: string
   readonly eventTypes: readonly string[]
   readonly ordered: boolean
+  readonly notifyEmail?: string | null | undefined
 }
 
 /** Makes an endpoint. Events that are published from now on are sent there; its signing secret is shown this once. */
 export async function createWebhookEndpoint(
-  { tenantId = null, url, eventTypes, ordered }: CreateWebhookEndpointInput,
+  { tenantId = null, url, eventTypes, ordered, notifyEmail = null }: CreateWebhookEndpointInput,
   context: RequestContext,
 ): Promise<WebhookEndpointResult> {
   const caller = authorize(context, [['MANAGE_METADATA']])
   const { pools, secrets, wakeup } = context.deps
   const tenant = await chooseTenant(context, caller, tenantId, ['tenantId'])
-  const errors = [...(tenant.ok ? [] : [tenant.error]), ...endpointProblems({ url, eventTypes }, context)]
+  const errors = [...(tenant.ok ? [] : [tenant.error]), ...endpointProblems({ url, eventTypes, notifyEmail }, context)]
   if (secrets === null) errors.push(noSecretKey([]))
   if (!tenant.ok || secrets === null || errors.length > 0) return refused(...errors)
   const secret = drawWebhookSecret()
@@ -31,6 +32,7 @@ export async function createWebhookEndpoint(
     [...new Set(eventTypes)],
     ordered,
     secrets.seal(secret, tenant.tenantId),
+    notifyEmail,
     actorOf(caller.principal),
     context.requestId,
   )

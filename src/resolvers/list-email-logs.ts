@@ -69,7 +69,7 @@ export async function findEmailLog(id: string, context: RequestContext): Promise
 }
 
 /** The recipient as this caller may see it: whole with READ_PAYLOADS. */
-export function shownRecipient({ recipient }: EmailLogRow, { caller }: RequestContext): string {
+export function shownRecipient({ recipient }: Pick<EmailLogRow, 'recipient'>, { caller }: RequestContext): string {
   if (caller?.scopes.has('READ_PAYLOADS')) return recipient
   const at = recipient.lastIndexOf('@')
   return `${recipient.slice(0, 1)}***${recipient.slice(at)}`

@@ -29,6 +29,14 @@ export async function listWebhookDeliveries(
   return pageOf(plan, rows, ({ eventPk }) => encodeCursor(order, [eventPk]))
 }
 
+/** What its event says, as stored text; null without READ_PAYLOADS, and when the event is gone. */
+export async function eventPayloadText(
+  { eventPk }: WebhookDeliveryRow,
+  { caller, loaders }: RequestContext,
+): Promise<string | null> {
+  return caller?.scopes.has('READ_PAYLOADS') ? ((await loaders.eventPayloads.load(eventPk))?.text ?? null) : null
+}
+
 /** One delivery by its uuid; null: none of the caller's. */
 export async function findWebhookDelivery(id: string, context: RequestContext): Promise<WebhookDeliveryRow | null> {
   const caller = authorize(context, [['READ_JOBS']])

@@ -2,6 +2,7 @@ import { mayActFor, tenantPredicate } from '../jobs/permissions.ts'
 import { listWebhookEndpoints as read } from '../sql/list-webhook-endpoints.ts'
 import type { WebhookEndpointRow } from '../sql/webhook-endpoint-row.ts'
 import { authorize, type RequestContext } from './context.ts'
+import { shownRecipient } from './list-email-logs.ts'
 
 const mostEndpoints = 1_000
 
@@ -28,4 +29,9 @@ export function shownUrl({ url }: WebhookEndpointRow, { caller }: RequestContext
   const parsed = URL.parse(url)
   if (caller?.scopes.has('READ_PAYLOADS') || parsed === null) return url
   return parsed.pathname === '/' && parsed.search === '' ? url : `${parsed.origin}/***`
+}
+
+/** Who gets a mail when it is switched off, masked without READ_PAYLOADS. */
+export function shownNotifyEmail({ notifyEmail }: WebhookEndpointRow, context: RequestContext): string | null {
+  return notifyEmail === null ? null : shownRecipient({ recipient: notifyEmail }, context)
 }

@@ -11,6 +11,7 @@ import { readEntityTypes } from '../sql/read-entity-types.ts'
 import { readDocumentContents } from '../sql/read-document-contents.ts'
 import { readDocumentReadings, type DocumentReading } from '../sql/read-document-readings.ts'
 import { readDocuments } from '../sql/read-documents.ts'
+import { readEventPayloads } from '../sql/read-event-payloads.ts'
 import { readInstances, type InstanceRow } from '../sql/read-instances.ts'
 import { readJobs } from '../sql/read-jobs.ts'
 import { readLastFailures, type LastFailure } from '../sql/read-last-failures.ts'
@@ -49,6 +50,8 @@ export interface Loaders {
   readonly apiKeyNames: BatchLoader<{ readonly id: string; readonly name: string }>
   /** By uuid. */
   readonly webhookEndpoints: BatchLoader<WebhookEndpointRow>
+  /** By the event's place in the outbox. */
+  readonly eventPayloads: BatchLoader<{ readonly eventPk: string; readonly text: string }>
   /** By uuid; read anew, since mutations change them. */
   readonly entityTypes: BatchLoader<EntityTypeRow>
   /** By the type's uuid; a type without attributes is not found. */
@@ -116,6 +119,11 @@ export function createLoaders(db: Queryable, caller: Caller | null, deadAfterMs:
     webhookEndpoints: createBatchLoader({
       read: (ids) => readWebhookEndpoints(db, ids, tenantIds),
       keyOf: ({ id }) => id,
+      remember: false,
+    }),
+    eventPayloads: createBatchLoader({
+      read: (eventPks) => readEventPayloads(db, eventPks, tenantIds),
+      keyOf: ({ eventPk }) => eventPk,
       remember: false,
     }),
     entityTypes: createBatchLoader({

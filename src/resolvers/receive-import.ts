@@ -199,9 +199,10 @@ async function createOrFind(
   }
 }
 
-/** Same bytes, type, mapping and options: the same import. */
+/** Same bytes, type, mapping and options: the same import, whoever is told of its end. */
 function keyOf(sha256: string, entityTypeId: string, options: ImportOptions): string {
-  const parts = [sha256, entityTypeId, sorted({ ...options, mapping: sorted(options.mapping) })]
+  const what = sorted({ ...options, mapping: sorted(options.mapping) }).filter(([name]) => name !== 'notifyEmail')
+  const parts = [sha256, entityTypeId, what]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 

@@ -12,16 +12,18 @@ interface UpdateWebhookEndpointInput {
   readonly url?: string | null | undefined
   readonly eventTypes?: readonly string[] | null | undefined
   readonly status?: WebhookEndpointRow['status'] | null | undefined
+  /** Null: nobody any more. */
+  readonly notifyEmail?: string | null | undefined
 }
 
 /** Changes an endpoint, pauses it, or switches it on again; what is missing stays as it is. */
 export async function updateWebhookEndpoint(
-  { id, url = null, eventTypes = null, status = null }: UpdateWebhookEndpointInput,
+  { id, url = null, eventTypes = null, status = null, notifyEmail }: UpdateWebhookEndpointInput,
   context: RequestContext,
 ): Promise<WebhookEndpointResult> {
   const caller = authorize(context, [['MANAGE_METADATA']])
   const { pools, wakeup } = context.deps
-  const errors = endpointProblems({ url, eventTypes }, context)
+  const errors = endpointProblems({ url, eventTypes, notifyEmail: notifyEmail ?? null }, context)
   if (status === 'disabled')
     errors.push(invalid(['status'], 'status may be ACTIVE or PAUSED: the service alone disables endpoints.'))
   const uuid = parseUuidOf('endpoint', id)
@@ -34,6 +36,7 @@ export async function updateWebhookEndpoint(
     url,
     eventTypes === null ? null : [...new Set(eventTypes)],
     status,
+    notifyEmail === undefined ? null : (notifyEmail ?? ''),
     actorOf(caller.principal),
     context.requestId,
   )

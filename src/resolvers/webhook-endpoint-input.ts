@@ -1,3 +1,4 @@
+import { isEmailAddress } from '../jobs/email-send-payload.ts'
 import { isEventPattern } from '../jobs/event-types.ts'
 import { refuseWebhookUrl } from '../jobs/webhook-address.ts'
 import type { WebhookEndpointRow } from '../sql/webhook-endpoint-row.ts'
@@ -20,13 +21,25 @@ export function noSuchEndpoint(id: string, path: readonly string[]): UserError {
 
 const mostEventTypes = 100
 
-/** What is wrong with where an endpoint lies and what it wants. Missing parts are not looked at. */
+interface EndpointParts {
+  readonly url: string | null
+  readonly eventTypes: readonly string[] | null
+  readonly notifyEmail: string | null
+}
+
+/** What is wrong with where an endpoint lies, what it wants and who looks after it. Missing parts are not looked at. */
 export function endpointProblems(
-  { url, eventTypes }: { readonly url: string | null; readonly eventTypes: readonly string[] | null },
+  { url, eventTypes, notifyEmail }: EndpointParts,
   { deps }: RequestContext,
 ): UserError[] {
   const refusal = url === null ? null : refuseWebhookUrl(url, deps.webhookReach)
-  return [...(refusal === null ? [] : [invalid(['url'], `The URL ${refusal}`)]), ...eventTypeProblems(eventTypes)]
+  return [
+    ...(refusal === null ? [] : [invalid(['url'], `The URL ${refusal}`)]),
+    ...eventTypeProblems(eventTypes),
+    ...(notifyEmail === null || isEmailAddress(notifyEmail)
+      ? []
+      : [invalid(['notifyEmail'], 'notifyEmail must be one plain address such as ada@example.org.')]),
+  ]
 }
 
 function eventTypeProblems(eventTypes: readonly string[] | null): UserError[] {

@@ -8,7 +8,7 @@ import { builder } from './builder.ts'
 import { NodeRef } from './node.ts'
 import { ScopeRef } from './principal.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const ApiKeyRef = builder.objectRef<ApiKeyRow>('ApiKey').implement({
   description: 'A key for a service, without its secret.',
@@ -43,11 +43,7 @@ const ApiKeyPayloadRef = builder.objectRef<ApiKeyResult>('ApiKeyPayload').implem
   fields: (t) => ({
     apiKey: t.expose('apiKey', { type: ApiKeyRef, nullable: true, description: 'The key.' }),
     secret: t.exposeString('secret', { nullable: true, description: 'The secret, shown this once.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

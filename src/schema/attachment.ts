@@ -9,7 +9,7 @@ import { EntityRef } from './entities.ts'
 import { JobRef } from './job-ref.ts'
 import { NodeRef } from './node.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const VirusScanStatusRef = builder.enumType('VirusScanStatus', {
   description: 'What the scan found.',
@@ -91,11 +91,7 @@ const RequestUploadPayloadRef = builder.objectRef<RequestUploadResult>('RequestU
       nullable: true,
       description: 'Headers to send along.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 
@@ -107,11 +103,7 @@ const AttachmentPayloadRef = builder.objectRef<AttachmentResult>('AttachmentPayl
       nullable: true,
       description: 'The attachment as it is now.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

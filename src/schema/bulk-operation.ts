@@ -16,7 +16,7 @@ import { NodeRef } from './node.ts'
 import { PrincipalRef } from './principal.ts'
 import { selects } from './selects.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const BulkActionRef = builder.enumType('BulkAction', {
   description: 'What a bulk operation does to each job.',
@@ -120,11 +120,7 @@ const BulkJobsPayloadRef = builder.objectRef<BulkResult>('BulkJobsPayload').impl
       nullable: true,
       description: 'What it does or would do.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 
@@ -136,11 +132,7 @@ const BulkOperationPayloadRef = builder.objectRef<BulkOperationResult>('BulkOper
       nullable: true,
       description: 'The operation as it is now.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

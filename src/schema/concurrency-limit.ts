@@ -6,7 +6,7 @@ import { builder } from './builder.ts'
 import { JobKindRef } from './job-kind.ts'
 import { QueueSelectorInputRef } from './queue-selector.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const ConcurrencyLimitRef = builder.objectRef<ConcurrencyLimitRow>('ConcurrencyLimit').implement({
   description: 'A cap in force.',
@@ -58,11 +58,7 @@ const SetConcurrencyLimitPayloadRef = builder
         nullable: true,
         description: 'The cap now in force.',
       }),
-      errors: t.field({
-        type: [UserErrorRef],
-        description: 'What stood in the way.',
-        resolve: ({ errors }) => [...errors],
-      }),
+      errors: errorsOf(t),
     }),
   })
 

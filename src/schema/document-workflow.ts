@@ -3,7 +3,7 @@ import type { DocumentWorkflowRow } from '../resolvers/rows.ts'
 import { setDocumentWorkflow, type DocumentWorkflowResult } from '../resolvers/set-document-workflow.ts'
 import { builder } from './builder.ts'
 import { NodeRef } from './node.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const DocumentWorkflowRef = builder.objectRef<DocumentWorkflowRow>('DocumentWorkflow').implement({
   description: 'A rule for what happens once after a document was read.',
@@ -52,11 +52,7 @@ const DocumentWorkflowPayloadRef = builder.objectRef<DocumentWorkflowResult>('Do
       nullable: true,
       description: 'The workflow as it is now.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

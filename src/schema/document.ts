@@ -9,7 +9,7 @@ import { JobRef } from './job-ref.ts'
 import { NodeRef } from './node.ts'
 import { TaxonomyTermRef } from './taxonomy-term.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const DocumentProcessingStatusRef = builder.enumType('DocumentProcessingStatus', {
   description: "State of a document's processing.",
@@ -126,11 +126,7 @@ const DocumentPayloadRef = builder.objectRef<DocumentResult>('DocumentPayload').
   description: 'Result of a change to a document.',
   fields: (t) => ({
     document: t.expose('document', { type: DocumentRef, nullable: true, description: 'The document as it is now.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

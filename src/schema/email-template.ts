@@ -4,7 +4,7 @@ import { setEmailTemplate, type EmailTemplateResult } from '../resolvers/set-ema
 import { builder } from './builder.ts'
 import { NodeRef } from './node.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const EmailTemplateRef = builder.objectRef<EmailTemplateRow>('EmailTemplate').implement({
   description: 'A stored email template; the newest version counts.',
@@ -60,11 +60,7 @@ const EmailTemplatePayloadRef = builder.objectRef<EmailTemplateResult>('EmailTem
       nullable: true,
       description: 'The template as it is now.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

@@ -7,7 +7,7 @@ import { EmailSendInputRef } from './email-send-input.ts'
 import { GinBackfillInputRef, IndexSyncInputRef, ReindexInputRef } from './entity-job-inputs.ts'
 import { JobRef } from './job-ref.ts'
 import { ScheduleInputRef } from './schedule-input.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const CustomJobInputRef = builder.inputType('CustomJobInput', {
   description: "A job of any kind. The payload is checked against the kind's JSON Schema on the server.",
@@ -97,11 +97,7 @@ const EnqueueJobPayloadRef = builder.objectRef<EnqueueResult>('EnqueueJobPayload
   fields: (t) => ({
     job: t.expose('job', { type: JobRef, nullable: true, description: 'The job, new or old.' }),
     outcome: t.expose('outcome', { type: EnqueueOutcomeRef, nullable: true, description: 'What was done.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 
@@ -114,11 +110,7 @@ const EnqueueJobsPayloadRef = builder.objectRef<EnqueueJobsResult>('EnqueueJobsP
       resolve: ({ results }) => [...results],
     }),
     created: t.exposeInt('created', { description: 'How many new jobs.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way of the whole.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t, 'What stood in the way of the whole.'),
   }),
 })
 

@@ -6,7 +6,7 @@ import { builder } from './builder.ts'
 import { JobRef } from './job-ref.ts'
 import { NodeRef } from './node.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const AttributeDataTypeRef = builder.enumType('AttributeDataType', {
   description: 'What an attribute holds.',
@@ -160,11 +160,7 @@ const EntityTypePayloadRef = builder.objectRef<EntityTypeResult>('EntityTypePayl
       description: 'The jobs that the change enqueued.',
       resolve: ({ jobs }) => [...jobs],
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

@@ -10,7 +10,7 @@ import { EntityRef } from './entities.ts'
 import { EntityTypeRef } from './entity-type.ts'
 import { JobRef } from './job-ref.ts'
 import { NodeRef } from './node.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const ImportStatusRef = builder.enumType('ImportStatus', {
   description: 'State of an import.',
@@ -92,6 +92,11 @@ export const ImportRef = builder.objectRef<ImportRow>('Import').implement({
     invalidRows: t.exposeInt('invalidRows', { description: 'Bad rows.' }),
     committedRows: t.exposeInt('committedRows', { description: 'Rows that became entities.' }),
     error: t.exposeString('error', { nullable: true, description: 'Why it was given up.' }),
+    warning: t.exposeString('warning', {
+      nullable: true,
+      description:
+        'What to look at although it went on, e.g. that the encoding was guessed, and from which byte on. Null: nothing.',
+    }),
     job: t.field({
       type: JobRef,
       nullable: true,
@@ -140,11 +145,7 @@ const ImportPayloadRef = builder.objectRef<ImportResult>('ImportPayload').implem
   description: 'Result of a change to an import.',
   fields: (t) => ({
     import: t.expose('import', { type: ImportRef, nullable: true, description: 'The import as it is now.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

@@ -11,7 +11,7 @@ import { AuditEntryRef } from './audit-entry.ts'
 import { builder } from './builder.ts'
 import { JobRef } from './job-ref.ts'
 import { ScheduleInputRef } from './schedule-input.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const directives = (scope: Scope) => [
   { name: 'cost' as const, args: { weight: '10' } },
@@ -22,11 +22,7 @@ const JobPayloadRef = builder.objectRef<JobResult>('JobPayload').implement({
   description: 'Result of an action on one job.',
   fields: (t) => ({
     job: t.expose('job', { type: JobRef, nullable: true, description: 'The job as it is now.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 
@@ -39,11 +35,7 @@ const DiscardJobPayloadRef = builder.objectRef<DiscardResult>('DiscardJobPayload
       nullable: true,
       description: 'Where its payload is kept.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

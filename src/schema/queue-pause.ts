@@ -10,7 +10,7 @@ import { NodeRef } from './node.ts'
 import { PrincipalRef } from './principal.ts'
 import { QueueSelectorInputRef } from './queue-selector.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 export const QueuePauseRef = builder.objectRef<PauseRow>('QueuePause').implement({
   description: 'A stop sign for claiming. Running jobs finish; new ones may still be enqueued.',
@@ -60,11 +60,7 @@ const QueuePausePayloadRef = builder.objectRef<PauseResult>('QueuePausePayload')
   description: 'Result of pausing or resuming.',
   fields: (t) => ({
     pause: t.expose('pause', { type: QueuePauseRef, nullable: true, description: 'The pause begun or ended.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

@@ -3,7 +3,7 @@ import { setRateLimit, type SetRateLimitResult } from '../resolvers/set-rate-lim
 import { builder } from './builder.ts'
 import { JobKindRef, RateLimitRef } from './job-kind.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const TenantRateLimitRef = builder.objectRef<TenantRateLimit>('TenantRateLimit').implement({
   description: 'The limit in force for one tenant and kind.',
@@ -53,11 +53,7 @@ const SetRateLimitPayloadRef = builder.objectRef<SetRateLimitResult>('SetRateLim
       nullable: true,
       description: 'The limit now in force.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

@@ -9,7 +9,7 @@ import { EmailCategoryRef } from './email-send-input.ts'
 import { NodeRef } from './node.ts'
 import { PrincipalRef } from './principal.ts'
 import { TenantRef } from './tenant.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const SuppressionReasonRef = builder.enumType('SuppressionReason', {
   description: 'Why an address is suppressed.',
@@ -95,11 +95,7 @@ const SuppressionPayloadRef = builder.objectRef<SuppressionResult>('SuppressionP
       nullable: true,
       description: 'The suppression added or lifted.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

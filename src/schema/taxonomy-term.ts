@@ -3,7 +3,7 @@ import type { TaxonomyRuleRow, TaxonomyTermRow } from '../resolvers/rows.ts'
 import { setTaxonomyTerm, type TaxonomyTermResult } from '../resolvers/set-taxonomy-term.ts'
 import { builder } from './builder.ts'
 import { NodeRef } from './node.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 const TaxonomyMatchRef = builder.enumType('TaxonomyMatch', {
   description: 'How a rule looks at the text.',
@@ -79,11 +79,7 @@ const TaxonomyTermPayloadRef = builder.objectRef<TaxonomyTermResult>('TaxonomyTe
   description: 'Result of a change to a term.',
   fields: (t) => ({
     term: t.expose('term', { type: TaxonomyTermRef, nullable: true, description: 'The term as it is now.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

@@ -5,7 +5,7 @@ import type { TenantRow } from '../resolvers/rows.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
 import { NodeRef } from './node.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 
 export const TenantRef = builder.objectRef<TenantRow>('Tenant').implement({
   description: "A customer or unit whose jobs are kept apart from others'.",
@@ -60,11 +60,7 @@ export const TenantPayloadRef = builder.objectRef<TenantResult>('TenantPayload')
   description: 'Result of a change to a tenant.',
   fields: (t) => ({
     tenant: t.expose('tenant', { type: TenantRef, nullable: true, description: 'The tenant as it is now.' }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

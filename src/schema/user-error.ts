@@ -67,3 +67,13 @@ builder.objectRef<Of<'LimitError'>>('LimitError').implement({
     actual: t.expose('actual', { type: 'SafeInt', description: 'The number found.' }),
   }),
 })
+
+type FieldsOf<Parent> = PothosSchemaTypes.ObjectFieldBuilder<typeof builder.$inferSchemaTypes, Parent>
+
+/** The field `errors` of a mutation's result. */
+export function errorsOf<Result extends { readonly errors: readonly UserError[] }>(
+  t: FieldsOf<Result>,
+  description = 'What stood in the way.',
+) {
+  return t.field({ type: [UserErrorRef], description, resolve: ({ errors }) => [...errors] })
+}

@@ -1,3 +1,4 @@
+import { eventPayloadText } from '../resolvers/list-webhook-deliveries.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
 import { JobRef } from './job-ref.ts'
@@ -27,6 +28,13 @@ WebhookDeliveryRef.implement({
     }),
     eventId: t.exposeID('eventId', { description: "The event: the receiver's key against doubles." }),
     eventType: t.exposeString('eventType', { description: 'Its type.' }),
+    payloadText: t.string({
+      nullable: true,
+      description:
+        'What the event says, as stored text; the way to a payload that was too long for its webhook. Null without `READ_PAYLOADS`, and when the event is gone.',
+      directives: [{ name: 'cost', args: { weight: '5' } }],
+      resolve: (delivery, _, context) => eventPayloadText(delivery, context),
+    }),
     status: t.expose('status', { type: WebhookDeliveryStatusRef, description: 'State.' }),
     attemptCount: t.exposeInt('attempts', { description: 'Attempts so far.' }),
     lastStatus: t.exposeInt('lastStatus', { nullable: true, description: 'Last HTTP status.' }),

@@ -1,5 +1,5 @@
 import { listWebhookDeliveries } from '../resolvers/list-webhook-deliveries.ts'
-import { listWebhookEndpoints, shownUrl } from '../resolvers/list-webhook-endpoints.ts'
+import { listWebhookEndpoints, shownNotifyEmail, shownUrl } from '../resolvers/list-webhook-endpoints.ts'
 import { builder } from './builder.ts'
 import { NodeRef } from './node.ts'
 import { TenantRef } from './tenant.ts'
@@ -36,6 +36,11 @@ WebhookEndpointRef.implement({
     status: t.expose('status', { type: WebhookEndpointStatusRef, description: 'State.' }),
     disabledReason: t.exposeString('disabledReason', { nullable: true, description: 'Why it was switched off.' }),
     consecutiveFailures: t.exposeInt('consecutiveFailures', { description: 'Failures since the last success.' }),
+    notifyEmail: t.string({
+      nullable: true,
+      description: 'Who gets a mail when it is switched off by the service. Masked without `READ_PAYLOADS`.',
+      resolve: (endpoint, _, context) => shownNotifyEmail(endpoint, context),
+    }),
     deliveries: t.field({
       type: WebhookDeliveryConnectionRef,
       description: 'Its deliveries, newest first.',

@@ -5,7 +5,7 @@ import { rotateWebhookSecret } from '../resolvers/rotate-webhook-secret.ts'
 import { updateWebhookEndpoint } from '../resolvers/update-webhook-endpoint.ts'
 import type { WebhookEndpointResult } from '../resolvers/webhook-endpoint-input.ts'
 import { builder } from './builder.ts'
-import { UserErrorRef } from './user-error.ts'
+import { errorsOf } from './user-error.ts'
 import { WebhookEndpointStatusRef } from './webhook-endpoint.ts'
 import { WebhookEndpointRef } from './webhook-refs.ts'
 
@@ -25,11 +25,7 @@ const PublishEventPayloadRef = builder.objectRef<PublishEventResult>('PublishEve
   description: 'Result of publishing.',
   fields: (t) => ({
     eventId: t.exposeID('eventId', { nullable: true, description: "The event's id." }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 
@@ -57,6 +53,7 @@ const CreateWebhookEndpointInputRef = builder.inputType('CreateWebhookEndpointIn
       defaultValue: false,
       description: 'Whether events of one aggregate come in order.',
     }),
+    notifyEmail: t.string({ description: 'Who gets a mail when the service switches it off.' }),
   }),
 })
 
@@ -67,6 +64,7 @@ const UpdateWebhookEndpointInputRef = builder.inputType('UpdateWebhookEndpointIn
     url: t.string({ description: 'Where to.' }),
     eventTypes: t.stringList({ description: 'Event types it wants.' }),
     status: t.field({ type: WebhookEndpointStatusRef, description: 'ACTIVE or PAUSED.' }),
+    notifyEmail: t.string({ description: 'Who gets a mail when the service switches it off; null: nobody.' }),
   }),
 })
 
@@ -82,11 +80,7 @@ const WebhookEndpointPayloadRef = builder.objectRef<WebhookEndpointResult>('Webh
       nullable: true,
       description: 'The signing secret (`whsec_...`), shown this once when made or rotated.',
     }),
-    errors: t.field({
-      type: [UserErrorRef],
-      description: 'What stood in the way.',
-      resolve: ({ errors }) => [...errors],
-    }),
+    errors: errorsOf(t),
   }),
 })
 

@@ -26,6 +26,6 @@ journaled as (
    where e.status <> 'validated')
 select e.id, mdm.publish_event(e.tenant_id, case e.status when 'done' then 'import.completed' else 'import.' || e.status end, 'import', e.id::text,
          jsonb_build_object('import_id', e.id, 'entity_type_id', e.entity_type_id, 'status', e.status, 'total_rows', e.total_rows, 'committed_rows', e.committed_rows,
-                            'invalid_rows', e.invalid_rows, 'error', e.error ->> 'message'), false)
+                            'invalid_rows', e.invalid_rows, 'error', e.error ->> 'message', 'warning', e.warning), false)
   from ended e`,
 )

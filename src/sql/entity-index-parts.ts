@@ -4,6 +4,9 @@ export const indexSignature = `jsonb_build_array(
        array(select pg_get_indexdef(i.indexrelid, n, false) from generate_series(1, i.indnatts) n order by n),
        pg_get_expr(i.indpred, i.indrelid))::text`
 
+/** Of a GIN index on entities, as migration 0018 has it for the search vectors: whoever fills the list of what it has yet to take in waits for all of it. */
+export const ginOptions = 'with (gin_pending_list_limit = 512)'
+
 /** Ends the names of an owner's indexes of one sort, so that they are found whatever the owner's key was. */
 export const indexHash = (id: string, use: 'sort' | 'contains' | 'gin'): string =>
   `left(encode(sha256(convert_to(${id}::text || '|${use}', 'UTF8')), 'hex'), 8)`

@@ -1,4 +1,4 @@
-import { indexHash, slug, wantedIndex, type WantedIndex } from './entity-index-parts.ts'
+import { ginOptions, indexHash, slug, wantedIndex, type WantedIndex } from './entity-index-parts.ts'
 import { statement } from './statement.ts'
 
 /** An attribute and the indexes that it has to have now. */
@@ -35,7 +35,7 @@ select t.tenant_id as "tenantId", t.id as "typeId", t.type_key as "typeKey", a.a
        case when a.searchable and a.data_type = 'text' then jsonb_build_array(${wantedIndex(
          named(contains),
          `${named(contains)} || '_new'`,
-         `format('using gin ((%s) %I.gin_trgm_ops) where entity_type_id = %L::uuid', mdm.attr_text_expression(a.attr_key),
+         `format('using gin ((%s) %I.gin_trgm_ops) ${ginOptions} where entity_type_id = %L::uuid', mdm.attr_text_expression(a.attr_key),
            (select n.nspname from pg_extension x join pg_namespace n on n.oid = x.extnamespace where x.extname = 'pg_trgm'), t.id)`,
        )}) else '[]' end as wanted
   from mdm.ddm_entity_type_attribute a

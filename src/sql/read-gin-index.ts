@@ -1,4 +1,4 @@
-import { indexHash, wantedIndex, type WantedIndex } from './entity-index-parts.ts'
+import { ginOptions, indexHash, wantedIndex, type WantedIndex } from './entity-index-parts.ts'
 import { statement } from './statement.ts'
 
 /** A type and the index for external sources that it has to have now. */
@@ -22,7 +22,7 @@ select t.id, t.tenant_id as "tenantId", t.type_key as key, t.gin_index_status as
        case when t.is_external_source_target and t.gin_index_name is not null then jsonb_build_array(${wantedIndex(
          't.gin_index_name',
          `'ix_entity_gin_new_' || ${indexHash('t.id', 'gin')}`,
-         `format('using gin (attributes jsonb_path_ops) where entity_type_id = %L::uuid', t.id)`,
+         `format('using gin (attributes jsonb_path_ops) ${ginOptions} where entity_type_id = %L::uuid', t.id)`,
        )}) else '[]' end as wanted
   from mdm.ddm_entity_type t
  where t.id = $1::uuid or ($1 is null and t.tenant_id = $2::uuid and t.type_key = $3)`,

@@ -11,7 +11,8 @@ interface ReindexedBatch {
 
 /**
  * The next entities of a type, in order of their ids. Their rows are locked before they are read, so that an edit in between is neither lost nor
- * overwritten; the order keeps two of these from deadlocking. The place reached is written down in the same transaction.
+ * overwritten; the order keeps two of these from deadlocking. At most `limit` rows, and as many as bring 512 kB of attributes (as stored) together,
+ * so that a batch of long texts stays short too. The place reached is written down in the same transaction.
  */
 export const reindexBatch = statement<[jobId: string, tenantId: string, limit: number], ReindexedBatch>(
   'reindex_batch',
@@ -25,12 +26,14 @@ edge as materialized (
   select e.id from mdm.ddm_entity e
    where e.tenant_id = $2::uuid and e.entity_type_id = (select entity_type_id from run) and e.id > (select id from place)
    order by e.id offset 20 * $3::int limit 1),
-stale as materialized (
-  select e.id
+near as materialized (
+  select e.id, pg_column_size(e.attributes) as bytes
     from mdm.ddm_entity e
    where e.tenant_id = $2::uuid and e.entity_type_id = (select entity_type_id from run) and e.id > (select id from place)
      and e.id <= coalesce((select id from edge), 'ffffffff-ffff-ffff-ffff-ffffffffffff') and e.search_version < (select search_version from config)
    order by e.id limit $3),
+stale as materialized (
+  select s.id from (select n.id, n.bytes, sum(n.bytes) over (order by n.id) as upto from near n) s where s.upto - s.bytes < 512 * 1024),
 batch as materialized (
   select e.id, e.attributes, e.search_vector
     from mdm.ddm_entity e
@@ -48,7 +51,7 @@ written as (
   returning e.id),
 figures as materialized (
   select (select count(*) from written) as taken, (select count(*) from fresh where new is distinct from old) as vectors,
-         case when (select count(*) from stale) = $3 then (select id from stale order by id desc limit 1) else (select id from edge) end as last),
+         case when (select count(*) from near) = $3 or (select count(*) from near) > (select count(*) from stale) then (select id from stale order by id desc limit 1) else (select id from edge) end as last),
 placed as (
   update mdm.ddm_reindex_run r
      set done = r.done + f.taken, vectors = r.vectors + f.vectors, after_id = coalesce(f.last, r.after_id)

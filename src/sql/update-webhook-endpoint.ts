@@ -7,6 +7,8 @@ type Params = [
   url: string | null,
   eventTypes: readonly string[] | null,
   status: 'active' | 'paused' | null,
+  /** Empty: nobody any more. */
+  notifyEmail: string | null,
   actor: string,
   requestId: string,
 ]
@@ -21,6 +23,7 @@ with held as materialized (
 s as (
   update mdm.aa_webhook_subscription w
      set url = coalesce($3, w.url), event_types = coalesce($4::text[], w.event_types), status = coalesce($5, w.status),
+         notify_email = case when $6::text is null then w.notify_email else nullif($6, '') end,
          disabled_at = case when $5 is null then w.disabled_at end, disabled_reason = case when $5 is null then w.disabled_reason end,
          consecutive_failures = case when $5 = 'active' and w.status <> 'active' then 0 else w.consecutive_failures end,
          first_failure_at = case when $5 = 'active' and w.status <> 'active' then null else w.first_failure_at end,
@@ -34,7 +37,8 @@ waiting as (
    where $5 = 'paused' and d.subscription_id = s.id and d.status <> 'delivered' and d.status = 'pending'),
 journaled as (
   insert into mdm.aa_audit_log (tenant_id, action, actor_principal_id, request_id, payload)
-  select s.tenant_id, 'webhook_change', $6, $7, jsonb_strip_nulls(jsonb_build_object('webhook_endpoint_id', s.id, 'change', 'updated', 'url_changed', case when $3 is not null then true end,
-         'event_types', $4::text[], 'status', $5::text)) from s)
+  select s.tenant_id, 'webhook_change', $7, $8, jsonb_strip_nulls(jsonb_build_object('webhook_endpoint_id', s.id, 'change', 'updated', 'url_changed', case when $3 is not null then true end,
+         'event_types', $4::text[], 'status', $5::text,
+         'notify_email_changed', case when $6 is not null then true end)) from s)
 select ${webhookEndpointRowColumns}, coalesce(s.releases, false) as releases from s`,
 )

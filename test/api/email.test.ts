@@ -207,6 +207,8 @@ describe('templates', () => {
 
   test('are there from the start in two languages', async () => {
     expect((await api.run(list)).data.emailTemplates).toEqual([
+      { key: 'webhook_disabled', locale: 'de', version: 1, tenant: null },
+      { key: 'webhook_disabled', locale: 'en', version: 1, tenant: null },
       { key: 'welcome', locale: 'de', version: 1, tenant: null },
       { key: 'welcome', locale: 'en', version: 1, tenant: null },
     ])
@@ -238,7 +240,7 @@ describe('templates', () => {
     ])
     expect(
       (await api.run(list, { tenantId: 'other' })).data.emailTemplates.map(({ key }: { key: string }) => key),
-    ).toEqual(['welcome', 'welcome'])
+    ).toEqual(['webhook_disabled', 'webhook_disabled', 'welcome', 'welcome'])
     const { id } = again.data.setEmailTemplate.template
     expect(
       (await api.run(`query Q($id: ID!) { node(id: $id) { ... on EmailTemplate { version } } }`, { id })).data.node,

@@ -139,6 +139,7 @@ describe('an endpoint', () => {
     ['a URL too long', { url: `https://example.org/${'x'.repeat(2_000)}` }, ['url'], /2,000/],
     ['no event type', { eventTypes: [] }, ['eventTypes'], /1 to 100/],
     ['too many event types', { eventTypes: Array(101).fill('a') }, ['eventTypes'], /1 to 100/],
+    ['a list of addresses', { notifyEmail: 'a@example.org, b@example.org' }, ['notifyEmail'], /one plain address/],
     ['a bad event type', { eventTypes: ['order.placed', 'no good'] }, ['eventTypes', '1'], /event type/],
   ] as const)('%s is refused', async (_, input, path, message) => {
     const { endpoint, secret, errors } = await create(input)
@@ -191,6 +192,52 @@ describe('an endpoint', () => {
     )
     expect(data.publishEvent).toEqual({ eventId: null, errors: [{ code: 'NOT_FOUND' }] })
     expect((await deliveries(endpoint.id)).nodes).toHaveLength(1)
+  })
+
+  test('says who gets a mail when it is switched off, whole only with READ_PAYLOADS', async () => {
+    const { endpoint } = await create({ notifyEmail: 'ada@example.org' })
+    const reader = caller({ tenantIds: [defaultId], may: scopes.filter((scope) => scope !== 'READ_PAYLOADS') })
+    const shown = async (who?: typeof reader) => {
+      const text = 'query Q($id: ID!) { node(id: $id) { ... on WebhookEndpoint { notifyEmail } } }'
+      return (await api.run(text, { id: endpoint.id }, who)).data.node.notifyEmail
+    }
+    expect(await shown()).toBe('ada@example.org')
+    expect(await shown(reader)).toBe('a***@example.org')
+    await act('updateWebhookEndpoint', { id: endpoint.id, eventTypes: ['order.placed'] })
+    expect(await shown()).toBe('ada@example.org')
+    await act('updateWebhookEndpoint', { id: endpoint.id, notifyEmail: 'grace@example.org' })
+    expect(await shown()).toBe('grace@example.org')
+    await act('updateWebhookEndpoint', { id: endpoint.id, notifyEmail: null })
+    expect(await shown()).toBeNull()
+    const journal = await api.sql<{ payload: object }>(
+      `select payload from mdm.aa_audit_log where action = 'webhook_change' and 'endpoint_' || (payload ->> 'webhook_endpoint_id') = $1`,
+      [endpoint.id],
+    )
+    expect(JSON.stringify(journal)).not.toContain('@')
+    expect(journal.filter(({ payload }) => 'notify_email_changed' in payload)).toHaveLength(2)
+  })
+
+  test('what was too long for a webhook is read by the delivery that it names, with READ_PAYLOADS', async () => {
+    const { endpoint } = await create()
+    const payload = { text: 'x'.repeat(30_000) }
+    await publish(payload)
+    await reached(endpoint.id, ['DELIVERED'])
+    const { thin, data: reference } = receiver.received[0]!.event as unknown as {
+      thin: boolean
+      data: { delivery_id: string; event_id: string }
+    }
+    expect(thin).toBe(true)
+    const read = async (who: ReturnType<typeof caller>) => {
+      const text = 'query Q($id: ID!) { node(id: $id) { ... on WebhookDelivery { eventId payloadText } } }'
+      return (await api.run(text, { id: reference.delivery_id }, who)).data.node
+    }
+    const found = await read(caller({ tenantIds: [defaultId], may: ['READ_JOBS', 'READ_PAYLOADS'] }))
+    expect(found.eventId).toBe(reference.event_id)
+    expect(JSON.parse(found.payloadText)).toEqual(payload)
+    expect(await read(caller({ tenantIds: [defaultId], may: ['READ_JOBS'] }))).toMatchObject({ payloadText: null })
+    expect(await read(caller({ tenantIds: [otherId] }))).toBeNull()
+    await api.sql('delete from mdm.aa_outbox_event where event_id = $1', [reference.event_id])
+    expect(await read(caller({ tenantIds: [defaultId] }))).toMatchObject({ payloadText: null })
   })
 
   test('shows its whole URL only with READ_PAYLOADS', async () => {

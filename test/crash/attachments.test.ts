@@ -1,63 +1,53 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createFolderStore } from '../../src/objects/folder-store.ts'
 import { startClamdScript, type ClamdScript } from '../support/clamd-script.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
+import { seededRandom } from '../support/random.ts'
 import { until } from '../support/until.ts'
+import { killableWorkers, kills, survivesKills, type KillableWorkers } from './killable-workers.ts'
+
+const random = seededRandom()
 
 let database: TestDatabase
 let clamd: ClamdScript
 let dataDir: string
-let worker: ChildProcess | undefined
+let worker: KillableWorkers
 
 beforeEach(async () => {
   database = await testDatabase()
+  worker = killableWorkers(database)
   clamd = await startClamdScript()
   dataDir = await mkdtemp(join(tmpdir(), 'stellwerk-crash-'))
 })
 afterEach(async () => {
-  await kill()
+  await worker.kill()
   await clamd.stop()
   await rm(dataDir, { recursive: true, force: true })
   await database.drop()
 })
 
-async function startWorker(): Promise<void> {
-  const script = fileURLToPath(new URL('./scan-worker.ts', import.meta.url))
-  worker = spawn(process.execPath, [script, database.url, dataDir, clamd.url], { stdio: ['ignore', 'pipe', 'inherit'] })
-  await Promise.race([
-    once(worker.stdout!, 'data'),
-    once(worker, 'exit').then(([code]) =>
-      Promise.reject(new Error(`The worker ended with ${code} instead of starting.`)),
-    ),
-  ])
-}
-
-async function kill(): Promise<void> {
-  if (worker === undefined || worker.exitCode !== null || worker.signalCode !== null) return
-  worker.kill('SIGKILL')
-  await once(worker, 'exit')
-}
+const startWorker = () =>
+  worker.start({
+    dataDir,
+    kinds: ['virus_scan'],
+    env: { CLAMD_URL: clamd.url, STELLWERK_KIND_VIRUS_SCAN: survivesKills },
+  })
 
 const unfinished = async (): Promise<number> =>
   (await database.sql(`select 1 from mdm.aa_job where job_kind = 'virus_scan' and status <> 'done'`)).length
 
 test(
-  'SIGKILL at ten random moments of scanning: every file ends with its verdict, once, and with its bytes',
-  {
-    timeout: 240_000,
-  },
+  `SIGKILL at random moments of scanning: every file ends with its verdict, once, and with its bytes (SEED=${random.seed})`,
+  { timeout: 240_000 },
   async () => {
-    // Slow enough that ten kills meet scans under way.
+    // Slow enough that the kills meet scans under way.
     clamd.answer = async (bytes) => {
       await delay(bytes[0]! % 60)
       return bytes.includes('evil') ? 'stream: Evil FOUND' : 'stream: OK'
@@ -81,10 +71,10 @@ test(
       )
     }
     let met = 0
-    for (let kills = 0; kills < 10; kills += 1) {
-      await delay(Math.random() * 100)
+    for (let kill = 0; kill < kills; kill += 1) {
+      await delay(random.below(100))
       met += (await unfinished()) > 0 ? 1 : 0
-      await kill()
+      await worker.kill()
       await startWorker()
     }
     expect(met).toBeGreaterThan(0)

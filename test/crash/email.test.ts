@@ -1,49 +1,32 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { startSmtpScript, type SmtpScript } from '../support/smtp-script.ts'
 import { until } from '../support/until.ts'
+import { killableWorkers, type KillableWorkers } from './killable-workers.ts'
 
 let database: TestDatabase
 let smtp: SmtpScript
 let dataDir: string
-let worker: ChildProcess | undefined
+let worker: KillableWorkers
 
 beforeEach(async () => {
   database = await testDatabase()
+  worker = killableWorkers(database)
   smtp = await startSmtpScript()
   dataDir = await mkdtemp(join(tmpdir(), 'stellwerk-crash-'))
   await startWorker()
 })
 afterEach(async () => {
-  await kill()
+  await worker.kill()
   await smtp.stop()
   await rm(dataDir, { recursive: true, force: true })
   await database.drop()
 })
 
-async function startWorker(): Promise<void> {
-  const script = fileURLToPath(new URL('./email-worker.ts', import.meta.url))
-  worker = spawn(process.execPath, [script, database.url, dataDir, smtp.url], { stdio: ['ignore', 'pipe', 'inherit'] })
-  await Promise.race([
-    once(worker.stdout!, 'data'),
-    once(worker, 'exit').then(([code]) =>
-      Promise.reject(new Error(`The worker ended with ${code} instead of starting.`)),
-    ),
-  ])
-}
-
-async function kill(): Promise<void> {
-  if (worker === undefined || worker.exitCode !== null || worker.signalCode !== null) return
-  const gone = once(worker, 'exit')
-  worker.kill('SIGKILL')
-  await gone
-}
+const startWorker = () => worker.start({ dataDir, slots: 1, env: { SMTP_URL: smtp.url } })
 
 async function enqueue(category: string): Promise<string> {
   const [row] = await database.sql<{ id: string }>(`select job_id as id from mdm.enqueue_job('email_send', $1)`, [
@@ -94,7 +77,7 @@ test('KINDS 2.3: killed after the answer, before the commit: the ack journal kno
     const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
     return files.some((text) => text.includes(id))
   }, 'the ack journal has the answer')
-  await kill()
+  await worker.kill()
   await lock.query('rollback')
   lock.release()
 
@@ -109,7 +92,7 @@ test('killed before the answer: a transactional mail goes out again with the sam
   smtp.answer = (stage) => (stage === 'dot' ? 'hang' : undefined)
   const id = await enqueue('transactional')
   await until(() => smtp.mails.length === 1, 'the message is handed over')
-  await kill()
+  await worker.kill()
   smtp.answer = () => undefined
   await restart(id)
   await reached(id, 'done')
@@ -121,7 +104,7 @@ test('killed before the answer: any other mail is held for a person', async () =
   smtp.answer = (stage) => (stage === 'dot' ? 'hang' : undefined)
   const id = await enqueue('bulk')
   await until(() => smtp.mails.length === 1, 'the message is handed over')
-  await kill()
+  await worker.kill()
   smtp.answer = () => undefined
   await restart(id)
   await reached(id, 'dlq')
@@ -133,7 +116,7 @@ test.each(['mail', 'rcpt'] as const)('killed at %s, before the message: no doubt
   smtp.answer = (stage) => (stage === at ? 'hang' : undefined)
   const id = await enqueue('bulk')
   await until(() => smtp.lines.some((line) => line.toLowerCase().startsWith(at)), `${at} was said`)
-  await kill()
+  await worker.kill()
   smtp.answer = () => undefined
   await restart(id)
   await reached(id, 'done')

@@ -24,7 +24,8 @@ export const kinds = [
     description: 'Does not listen to its abort.',
     payload: lasting,
     defaults,
-    async run({ payload }) {
+    async run({ payload, log }) {
+      log.info('I run')
       await wait(payload.ms)
     },
   }),

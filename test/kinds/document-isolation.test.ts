@@ -30,7 +30,8 @@ describe('cut off', () => {
   test('KINDS 10.2: text is recognised without any network', { timeout: 60_000 }, async () => {
     const path = join(folder, 'offline.jpg')
     await writeFile(path, makeScan().canvas.toBuffer('image/jpeg', 85))
-    const tools = await findOcrTools({ programs: { tesseract: 'off', pdftoppm: 'off' }, folder: join(folder, 'ocr') })
+    const programs = { tesseract: 'off', pdftoppm: 'off', languages: null }
+    const tools = await findOcrTools({ programs, folder: join(folder, 'ocr') })
     const order: ReadingOrder = { path, folder, type: 'image/jpeg', terms: fullReading, tools }
     const args = [
       ...withoutNetwork,

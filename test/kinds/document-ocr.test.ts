@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { leaveOut } from '../support/leave-out.ts'
 import { fontsMissing, startDocumentWorkers, type DocumentWorkers } from './document-support.ts'
-import { characterErrors, invoice, makePdf, makeScan, makeScannedPage } from './documents.ts'
+import { characterErrors, invoice, makePdf, makeScan, makeScannedPage, makeTiff, makeTiffPage } from './documents.ts'
 
 const engines = [
   {
@@ -66,6 +66,26 @@ for (const { engine, what, env, missing } of engines) {
       const read = await workers.read(makeScan().canvas.toBuffer('image/jpeg', 85), { filename: 'foto.jpg' })
       expect(read).toMatchObject({ engine, page_count: 1, title: 'Rechnung Nr. 2026-004711' })
       expect(characterErrors(read.content!, invoice)).toBeLessThan(2)
+    })
+
+    test('a TIFF of several pages: every page is read, and a damaged one is noted', { timeout: 90_000 }, async () => {
+      const pages = [invoice, ['Anlage zur Rechnung', 'Seite zwei mit größeren Möbeln']].map(makeTiffPage)
+      const read = await workers.read(makeTiff(pages), { filename: 'fax.tif' })
+      expect(read).toMatchObject({ engine, page_count: 2, title: 'Rechnung Nr. 2026-004711' })
+      const [first, second] = read.content!.split('\f')
+      expect(characterErrors(first!, invoice)).toBeLessThan(2)
+      expect(first).not.toContain('Anlage')
+      expect(second).toContain('größeren Möbeln')
+      const cut = await workers.read(makeTiff(pages).subarray(0, -20), { filename: 'cut.tif' })
+      expect(cut['pages']).toMatchObject([{ engine }, { engine: null, note: expect.stringContaining('damaged') }])
+    })
+
+    test('a TIFF that cannot be unpacked is given up', { timeout: 60_000 }, async () => {
+      // Its only page says that it is compressed in a way that nobody knows.
+      const bytes = makeTiff([makeTiffPage(64)])
+      bytes.writeUInt32LE(54_321, bytes.indexOf(Buffer.from([3, 1, 4, 0, 1, 0, 0, 0])) + 8)
+      const { lastError } = await workers.refused(bytes, { filename: 'bad.tif' })
+      expect(lastError).toMatch(/^corrupt_document: The image cannot be unpacked/)
     })
 
     test('a picture that cannot be unpacked is given up, and the next one is read', { timeout: 60_000 }, async () => {

@@ -127,3 +127,59 @@ export function hugePng(): Buffer {
   huge.writeUInt32BE(40_000, 20)
   return huge
 }
+
+interface TiffPage {
+  readonly width: number
+  readonly height: number
+  /** One byte a pixel. */
+  readonly grey: Buffer
+  /** A smaller copy of another page. */
+  readonly thumbnail?: boolean
+}
+
+/** A page of a made TIFF: text, or nothing of this size. */
+export function makeTiffPage(content: readonly string[] | number): TiffPage {
+  if (typeof content === 'number')
+    return { width: content, height: content, grey: Buffer.alloc(content * content, 255) }
+  const { canvas, width, height } = makeScan(content)
+  const { data } = canvas.getContext('2d').getImageData(0, 0, width, height)
+  return { width, height, grey: Buffer.from(Array.from({ length: width * height }, (_, i) => data[4 * i]!)) }
+}
+
+/** An uncompressed TIFF: the directory of each page stands behind its pixels, as most programs write it. */
+export function makeTiff(pages: readonly TiffPage[], { bigEndian = false } = {}): Buffer {
+  const short = (value: number): Buffer => {
+    const bytes = Buffer.alloc(2)
+    if (bigEndian) bytes.writeUInt16BE(value)
+    else bytes.writeUInt16LE(value)
+    return bytes
+  }
+  const long = (value: number): Buffer => {
+    const bytes = Buffer.alloc(4)
+    if (bigEndian) bytes.writeUInt32BE(value)
+    else bytes.writeUInt32LE(value)
+    return bytes
+  }
+  const parts: Buffer[] = [Buffer.from(bigEndian ? 'MM\0*' : 'II*\0', 'latin1')]
+  let length = 4
+  for (const { width, height, grey, thumbnail = false } of pages) {
+    const pixels = Buffer.concat([grey, Buffer.alloc(grey.length % 2)])
+    const entries: [tag: number, value: number][] = [
+      [254, thumbnail ? 1 : 0],
+      [256, width],
+      [257, height],
+      [258, 8],
+      [259, 1],
+      [262, 1],
+      [273, length + 4],
+      [277, 1],
+      [278, height],
+      [279, grey.length],
+    ]
+    const directory = length + 4 + pixels.length
+    parts.push(long(directory), pixels, short(entries.length))
+    for (const [tag, value] of entries) parts.push(short(tag), short(4), long(1), long(value))
+    length = directory + 2 + 12 * entries.length
+  }
+  return Buffer.concat([...parts, long(0)])
+}

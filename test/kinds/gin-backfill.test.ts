@@ -60,7 +60,7 @@ test('KINDS 9.1: the flag builds the index with the name of the seed, its end dr
     {
       name: 'ix_entity_attributes_gin_customer',
       valid: true,
-      definition: `CREATE INDEX ix_entity_attributes_gin_customer ON mdm.ddm_entity USING gin (attributes jsonb_path_ops) WHERE (entity_type_id = '${type}'::uuid)`,
+      definition: `CREATE INDEX ix_entity_attributes_gin_customer ON mdm.ddm_entity USING gin (attributes jsonb_path_ops) WITH (gin_pending_list_limit='512') WHERE (entity_type_id = '${type}'::uuid)`,
     },
   ])
   await database.sql('update mdm.ddm_entity_type set is_external_source_target = false where id = $1', [type])

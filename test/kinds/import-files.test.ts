@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { zip } from '../support/zip.ts'
 import { importFixture, type Attributes, type ImportFixture, type UploadOptions } from './import-support.ts'
-import { packed } from './zip.ts'
 
 let fixture: ImportFixture
 beforeAll(async () => {
@@ -129,39 +129,68 @@ describe('L02: the header', () => {
 })
 
 describe('L03: the encoding', () => {
-  test('L03: windows-1252 is found, read and reported', async () => {
+  test('L03: windows-1252 is found, read and reported, with the byte that said so', async () => {
     const result = await imported(
       Buffer.from([...Buffer.from('name;city\nM'), 0xfc, ...Buffer.from('ller;'), 0x80, 0x20, 0x93, 0x94, 10]),
       { attributes: two },
     )
     expect(result.state).toMatchObject({ status: 'done', encoding: 'windows-1252' })
+    expect(result.state.warning).toContain('windows-1252, since byte 0xFC in line 2 (byte offset 11) is not UTF-8.')
+    expect(result.state.warning).not.toContain('mixed')
     expect(result.entities[0]!.attributes).toEqual({ name: 'Müller', city: '€ “”' })
   })
-  test('L03: a declared encoding is strict, and says line and byte offset', async () => {
+  test('L03: what is sure has no warning', async () => {
+    expect((await imported('name,city\nMüller,Köln\n', { attributes: two })).state.warning).toBeNull()
+    const declared = await imported(Buffer.from('name,city\nMüller,Köln\n', 'latin1'), {
+      attributes: two,
+      options: { encoding: 'windows-1252' },
+    })
+    expect(declared.state).toMatchObject({ status: 'done', warning: null })
+    expect(namesOf(declared)).toEqual(['Müller'])
+  })
+  test('L03: an invalid byte in line 30,000: refused where UTF-8 is declared, read as windows-1252 and told where not', async () => {
     const lines = Array.from({ length: 30_000 }, (_, i) => `name ${i},Paris`)
     const before = Buffer.from(`name,city\n${lines.slice(0, 29_998).join('\n')}\nx`)
     const bytes = Buffer.concat([before, Buffer.from([0xfc]), Buffer.from(`,Paris\n${lines.at(-1)}\n`)])
+    const place = `byte 0xFC in line 30,000 (byte offset ${before.length.toLocaleString('en')})`
     const declared = await refusal(bytes, { attributes: two, options: { encoding: 'utf-8' } })
-    expect(declared.message).toContain(`byte 0xFC in line 30,000 (byte offset ${before.length.toLocaleString('en')})`)
-    // Not declared, and nothing else speaks for UTF-8: it is windows-1252.
+    expect(declared.message).toContain(place)
     const { state } = await imported(bytes, { attributes: two, options: { dryRun: true } })
     expect(state).toMatchObject({ status: 'validated', encoding: 'windows-1252', valid: 30_000 })
+    expect(state.warning).toContain(`${place} is not UTF-8`)
   })
-  test('L03: UTF-8 with one bad byte is not read as something else', async () => {
+  test('L03: UTF-8 with a bad byte is windows-1252 throughout, and looks mixed', async () => {
     const bytes = Buffer.concat([
       Buffer.from('name,city\nMüller,Köln\nSm'),
       Buffer.from([0xff]),
       Buffer.from('th,Bonn\n'),
     ])
-    const { code, message } = await refusal(bytes, { attributes: two })
-    expect(code).toBe('bad_encoding')
-    expect(message).toContain('UTF-8, but not everywhere: byte 0xFF in line 3')
+    const { state, rows } = await imported(bytes, { attributes: two, options: { dryRun: true } })
+    expect(state).toMatchObject({ status: 'validated', encoding: 'windows-1252', error: null })
+    expect(state.warning).toContain('byte 0xFF in line 3 (byte offset 26) is not UTF-8. The file looks mixed')
+    expect(state.warning).toContain('the first with byte 0xC3 in line 2 (byte offset 11)')
+    expect(state.warning).toContain('upload the file again with its encoding declared')
+    // No byte is lost or replaced: each is the character that windows-1252 says.
+    expect(rows.map(({ raw }) => raw)).toEqual([
+      { name: 'MÃ¼ller', city: 'KÃ¶ln' },
+      { name: 'Smÿth', city: 'Bonn' },
+    ])
   })
-  test('L03: bytes that are neither are refused with both places', async () => {
-    const { message } = await refusal(Buffer.from([...Buffer.from('name,city\n'), 0xfc, 0x81, 0x2c, 10]), {
-      attributes: two,
-    })
-    expect(message).toMatch(/neither UTF-8 \(byte 0xFC in line 2 .*\) nor windows-1252 \(byte 0x81 in line 2/)
+  test.each([0x81, 0x8d, 0x8f, 0x90, 0x9d])(
+    'L03: the byte %i is in neither encoding: refused with both places, before a row is read in',
+    async (byte) => {
+      const before = Buffer.from(`name,city\n${'Ada,Paris\n'.repeat(20_000)}`)
+      const bytes = Buffer.concat([before, Buffer.from([0x6d, 0xfc, byte, 0x2c, 10])])
+      const { message } = await refusal(bytes, { attributes: two })
+      expect(message).toContain('neither UTF-8 (byte 0xFC in line 20,002 (byte offset 200,011))')
+      const hex = byte.toString(16).toUpperCase()
+      expect(message).toContain(`nor windows-1252 (byte 0x${hex} in line 20,002 (byte offset 200,012))`)
+    },
+  )
+  test('L03: a byte that windows-1252 lacks counts where it stands in a character of UTF-8, too', async () => {
+    // Á is C3 81.
+    const bytes = Buffer.concat([Buffer.from('name,city\nÁda,Paris\nM'), Buffer.from([0xfc]), Buffer.from('ller,x\n')])
+    expect((await refusal(bytes, { attributes: two })).message).toContain('nor windows-1252 (byte 0x81 in line 2')
   })
   test('L03: a declared encoding that the BOM contradicts is refused', async () => {
     const { message } = await refusal(Buffer.from('\uFEFFname,city\na,b\n', 'utf16le'), {
@@ -494,7 +523,7 @@ describe('XLSX', () => {
       <row r="6"><c r="A6" t="s"><v>2</v></c><c r="C6" s="2"><v>1</v></c></row>
       <row r="7"><c r="A7" t="str"><v>n</v></c><c r="B7" s="4"><v>1.5E+3</v></c></row>
       <row r="8"><c r="A8" t="str"><v>e</v></c><c r="B8" t="e"><v>#N/A</v></c></row>`
-    const { state, rows: found, entities } = await imported(packed(parts(rows)), { filename: 'a.xlsx' })
+    const { state, rows: found, entities } = await imported(zip(parts(rows)), { filename: 'a.xlsx' })
     expect(state).toMatchObject({ status: 'done', format: 'xlsx', encoding: null, committed: 3, invalid: 1 })
     expect(found.map(({ row }) => row)).toEqual([1, 4, 5, 6])
     expect(entities.map(({ attributes }) => attributes)).toEqual(
@@ -506,7 +535,7 @@ describe('XLSX', () => {
     )
   })
   test('a sheet may be chosen; one that is not there is told', async () => {
-    const bytes = packed(parts(header))
+    const bytes = zip(parts(header))
     expect(namesOf(await imported(bytes, { filename: 'a.xlsx', options: { sheet: 'Hidden' } }))).toEqual([
       'from the other',
     ])
@@ -515,38 +544,38 @@ describe('XLSX', () => {
     )
   })
   test('what is no workbook, damaged, or protected is refused', async () => {
-    const whole = packed(parts(header))
-    expect((await refusal(packed({ 'a.txt': 'x' }))).code).toBe('bad_workbook')
+    const whole = zip(parts(header))
+    expect((await refusal(zip({ 'a.txt': 'x' }))).code).toBe('bad_workbook')
     expect((await refusal(whole.subarray(0, whole.length - 30))).code).toBe('bad_workbook')
-    expect((await refusal(packed(parts('<row><c></row>')))).message).toContain('well-formed')
-    expect((await refusal(packed({ EncryptedPackage: 'x' }))).message).toContain('password')
+    expect((await refusal(zip(parts('<row><c></row>')))).message).toContain('well-formed')
+    expect((await refusal(zip({ EncryptedPackage: 'x' }))).message).toContain('password')
     const bytes = Buffer.from(whole)
     bytes.fill(0xff, 60, 90)
     expect((await refusal(bytes)).code).toBe('bad_workbook')
   })
   test('entities of its own are refused, so that none can grow', async () => {
     const laughs = `<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]>${sheet('<row><c t="str"><v>&b;</v></c></row>')}`
-    expect((await refusal(packed(parts('', { 'xl/worksheets/sheet1.xml': laughs })))).code).toBe('bad_workbook')
+    expect((await refusal(zip(parts('', { 'xl/worksheets/sheet1.xml': laughs })))).code).toBe('bad_workbook')
   })
   test('L04: a zip bomb stops at the limit, whatever it says of its size', { timeout: 60_000 }, async () => {
     const bomb = Buffer.alloc(513 * 1024 * 1024, ' ')
     const before = process.memoryUsage.rss()
-    const bytes = packed(parts('', { 'xl/worksheets/sheet1.xml': bomb }))
+    const bytes = zip(parts('', { 'xl/worksheets/sheet1.xml': bomb }))
     expect(bytes.length).toBeLessThan(5 * 1024 * 1024)
     const { code } = await refusal(bytes, { filename: 'a.xlsx' })
     expect(code).toBe('file_too_large')
     expect(process.memoryUsage.rss() - before).toBeLessThan(300 * 1024 * 1024)
-    const lying = packed(parts('', { 'xl/worksheets/sheet1.xml': bomb }), { claimedSize: 100 })
+    const lying = zip(parts('', { 'xl/worksheets/sheet1.xml': bomb }), { claimedBytes: 100 })
     expect((await refusal(lying, { filename: 'a.xlsx' })).code).toMatch(/bad_workbook|file_too_large/)
   })
   test('L04: shared texts beyond memory, a cell of megabytes and columns far out are refused', async () => {
     const long = 'w'.repeat(1_000_000)
     const many = `<sst>${`<si><t>${long}</t></si>`.repeat(70)}</sst>`
-    expect((await refusal(packed(parts(header, { 'xl/sharedStrings.xml': many })))).code).toBe('file_too_large')
+    expect((await refusal(zip(parts(header, { 'xl/sharedStrings.xml': many })))).code).toBe('file_too_large')
     expect(
-      (await refusal(packed(parts(`${header}<row r="3"><c r="A3" t="str"><v>${long}${long}</v></c></row>`)))).code,
+      (await refusal(zip(parts(`${header}<row r="3"><c r="A3" t="str"><v>${long}${long}</v></c></row>`)))).code,
     ).toBe('record_too_large')
-    expect((await refusal(packed(parts(`${header}<row r="3"><c r="XFD3"><v>1</v></c></row>`)))).code).toBe(
+    expect((await refusal(zip(parts(`${header}<row r="3"><c r="XFD3"><v>1</v></c></row>`)))).code).toBe(
       'too_many_columns',
     )
   })

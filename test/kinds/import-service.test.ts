@@ -113,7 +113,7 @@ async function post({ file = '', filename = 'people.csv', entityType: type, opti
   }
 }
 
-const fields = `id status filename encoding totalRows stagedRows validRows invalidRows committedRows error resultUrl finishedAt entityType { key } job { id status }
+const fields = `id status filename encoding totalRows stagedRows validRows invalidRows committedRows error warning resultUrl finishedAt entityType { key } job { id status }
   rows(first: 10) { pageInfo { hasNextPage endCursor } nodes { rowNumber raw status errors { attribute code message } entity { externalKey attributes } } }`
 
 async function read(id: string, token = admin) {
@@ -171,6 +171,7 @@ describe('POST /imports', () => {
       invalidRows: 1,
       committedRows: 1,
       error: null,
+      warning: null,
       entityType: { key: 'person' },
       job: { id: `job_${jobId}`, status: 'DONE' },
     })
@@ -234,6 +235,11 @@ describe('POST /imports', () => {
     await rested(answers[0]!.importId)
     const again = await post({ file, entityType: entity, options: {} })
     expect(again).toMatchObject({ status: 200, importId: answers[0]!.importId })
+    // Who is told makes no other import of it.
+    expect(await post({ file, entityType: 'double', options: { notifyEmail: 'ada@example.org' } })).toMatchObject({
+      status: 200,
+      importId: answers[0]!.importId,
+    })
     expect(await post({ file, entityType: 'double', options: { mode: 'insert', onError: 'abort' } })).toMatchObject({
       status: 202,
     })
@@ -242,6 +248,17 @@ describe('POST /imports', () => {
     )) as [{ count: number }]
     expect(count).toBe(2)
     expect(await objects()).toBe(0)
+  })
+
+  test('L03: what was guessed of a file is told where it is shown, with the place', async () => {
+    await entityType('guessed')
+    const bytes = Buffer.from('name\nJörg\n', 'latin1')
+    const { importId } = await post({ file: bytes, entityType: 'guessed', options: { dryRun: true } })
+    expect(await rested(importId)).toMatchObject({
+      status: 'VALIDATED',
+      encoding: 'windows-1252',
+      warning: expect.stringContaining('byte 0xF6 in line 2 (byte offset 6) is not UTF-8'),
+    })
   })
 
   test('a file whose import failed may come again', async () => {
@@ -287,6 +304,7 @@ describe('POST /imports', () => {
       [{ encoding: 'ebcdic' }, 'options.encoding'],
       [{ mapping: { a: 1 } }, 'options.mapping.a'],
       [{ maxErrors: -1 }, 'options.maxErrors'],
+      [{ notifyEmail: 'a@example.org\r\nBcc: evil@example.org' }, 'options.notifyEmail'],
       [[], 'options'],
       ['{"mapping":{"a\\u0000":"name"}}', 'NUL'],
     ] as const) {

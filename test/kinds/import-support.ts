@@ -27,6 +27,7 @@ export interface ImportState {
   readonly invalid: number
   readonly committed: number
   readonly error: { readonly code: string; readonly message: string } | null
+  readonly warning: string | null
   readonly jobId: string
   readonly resultKey: string | null
 }
@@ -40,7 +41,7 @@ export interface UploadOptions {
 }
 
 const stateColumns = `status, encoding, format, total_rows as total, staged_rows as staged, validated_rows as validated, valid_rows as valid,
-  invalid_rows as invalid, committed_rows as committed, error, job_id as "jobId", result_key as "resultKey"`
+  invalid_rows as invalid, committed_rows as committed, error, warning, job_id as "jobId", result_key as "resultKey"`
 
 export type ImportFixture = Awaited<ReturnType<typeof importFixture>>
 

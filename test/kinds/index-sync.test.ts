@@ -78,7 +78,7 @@ const plan = (typeId: string, rest: string) =>
 describe('with workers', () => {
   let workers: Workers
   beforeAll(async () => {
-    workers = await startWorkers(database, { kinds: ['reindex'], env: quickly })
+    workers = await startWorkers(database, { kinds: ['email_send'], env: quickly })
   })
   afterAll(() => workers?.stop())
 
@@ -384,7 +384,8 @@ describe('with workers', () => {
     )
     expect(performance.now() - started).toBeLessThan(1_000)
     // KINDS 8.8: nor does other work, although an index job is claimed.
-    const mail = await workers.enqueue({ kind: 'reindex', payload: { entity_type_id: type } })
+    const payload = { to: { address: 'ada@example.org' }, content: { subject: 'Hello', text: 'Text.' } }
+    const mail = await workers.enqueue({ kind: 'email_send', payload })
     await workers.reached(mail, 'done')
     await letGo()
     await entities.reached(price, 'active')

@@ -1,4 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { chainWebhook } from '../../src/sql/chain-webhook.ts'
+import { disableWebhook } from '../../src/sql/disable-webhook.ts'
+import { fanOutEvents } from '../../src/sql/fan-out-events.ts'
+import { tryFanOutLock } from '../../src/sql/try-fan-out-lock.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { startWebhookReceiver, verifies, type WebhookReceiver } from '../support/webhook-receiver.ts'
@@ -113,6 +117,47 @@ describe('KINDS 5.2', () => {
     await other.stop()
   }, 120_000)
 
+  test('KINDS 5.2: of two fan-outs of a tenant at once the second goes back with its attempt; no event comes twice or too early', async () => {
+    const endpoint = await outbox.endpoint(receiver.url, { ordered: true })
+    const tenant = await outbox.tenant()
+    const [{ now }] = (await database.sql<{ now: Date }>('select now()')) as [{ now: Date }]
+    await database.sql(`insert into mdm.aa_queue_pause (job_kind, paused_by) values ('outbox_dispatch', 'test')`)
+    const fanOuts = () =>
+      database.sql<{ attempts: number; status: string; releases: number }>(
+        `select attempts, status, (select count(*)::int from mdm.aa_audit_log a where a.job_id = j.id and a.action = 'job_released') as releases
+           from mdm.aa_job j where payload ->> 'phase' = 'fanout' and tenant_id = $1 and created_at > $2 order by id`,
+        [tenant, now],
+      )
+    const ids = [await outbox.publish('thing.changed', { seq: 1 }, '1')]
+    // The first fan-out, as another instance runs it, up to its commit.
+    const other = await database.pool.connect()
+    try {
+      await other.query('begin')
+      expect(await tryFanOutLock(other, tenant)).toEqual([{ mine: true }])
+      expect(await fanOutEvents(other, tenant, 500)).toEqual([{ events: 1, deliveries: 1, ordered: [endpoint.id] }])
+      await chainWebhook(other, endpoint.id)
+      await database.sql(`delete from mdm.aa_queue_pause where job_kind = 'outbox_dispatch'`)
+      ids.push(await outbox.publish('thing.changed', { seq: 2 }, '1'))
+      await until(
+        async () => (await fanOuts()).every(({ releases }) => releases >= 2),
+        'the fan-outs of the workers have gone back twice each',
+        15_000,
+      )
+      expect(await fanOuts()).toHaveLength(2)
+      expect(await outbox.deliveries(endpoint)).toEqual([])
+      await other.query('commit')
+    } finally {
+      other.release(true)
+    }
+    await outbox.reached(endpoint, ['delivered', 'delivered'])
+    const ended = await until(async () => {
+      const jobs = await fanOuts()
+      return jobs.every(({ status }) => status === 'done') ? jobs : null
+    }, 'the fan-outs are done')
+    for (const { attempts } of ended) expect(attempts).toBeLessThanOrEqual(1)
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual(ids.map((id) => `msg_${id}`))
+  })
+
   test('fan-outs that wait are absorbed by the one that runs, each with its row in the journal', async () => {
     const [{ now }] = (await database.sql<{ now: Date }>('select now()')) as [{ now: Date }]
     const pause = `insert into mdm.aa_queue_pause (job_kind, paused_by) values ('outbox_dispatch', 'test')`
@@ -155,6 +200,48 @@ describe('KINDS 5.2', () => {
     await outbox.reached(endpoint, ['delivered'])
     expect(receiver.received[0]!.body).toContain('12345678901234567890.123456789')
     expect(verifies(endpoint.secret, receiver.received[0]!)).toBe(true)
+  })
+})
+
+describe('KINDS 5, HTTP', () => {
+  test('beyond 20 kB the receiver gets a reference, signed and the same at every attempt', async () => {
+    const endpoint = await outbox.endpoint(receiver.url)
+    receiver.answer = (_, __, nth) => (nth === 0 ? 500 : 200)
+    const eventId = await outbox.publish('report.made', { text: 'x'.repeat(20_000) }, '7')
+    const [delivery] = await outbox.reached(endpoint, ['delivered'])
+    const [first, second] = receiver.received
+    expect(first!.event).toEqual({
+      type: 'report.made',
+      timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      thin: true,
+      data: {
+        delivery_id: `delivery_${delivery!.id}`,
+        event_id: eventId,
+        tenant_id: await outbox.tenant(),
+        aggregate_type: 'thing',
+        aggregate_id: '7',
+        payload_bytes: 20_012,
+      },
+    })
+    expect(second!.body).toBe(first!.body)
+    expect(second!.headers['webhook-id']).toBe(first!.headers['webhook-id'])
+    for (const request of [first!, second!]) expect(verifies(endpoint.secret, request)).toBe(true)
+  })
+
+  test('up to 20 kB, and of the bytes that are sent, it gets the payload', async () => {
+    const endpoint = await outbox.endpoint(receiver.url)
+    // {"text": "..."} as PostgreSQL writes it: 12 bytes beside the text, of which a letter with an accent has two.
+    const [whole, thin] = [{ text: 'x'.repeat(19_988) }, { text: `é${'x'.repeat(19_987)}` }]
+    await outbox.publish('report.made', whole)
+    await outbox.reached(endpoint, ['delivered'])
+    await outbox.publish('report.made', thin)
+    await outbox.reached(endpoint, ['delivered', 'delivered'])
+    expect(receiver.received[0]!.event).toEqual({
+      type: 'report.made',
+      timestamp: expect.any(String),
+      data: whole,
+    })
+    expect(receiver.received[1]!.event).toMatchObject({ thin: true, data: { payload_bytes: 20_001 } })
   })
 })
 
@@ -313,6 +400,68 @@ describe('KINDS 5.5', () => {
       data: { endpoint_id: `endpoint_${endpoint.id}` },
     })
     await witness.stop()
+  })
+})
+
+describe('KINDS 5.5: whoever looks after an endpoint gets a mail when it is switched off', () => {
+  const mails = () =>
+    workers
+      .mailbox!.list()
+      .filter(({ subject }) => subject.startsWith('Webhooks to') || subject.startsWith('Webhooks an'))
+  const mailTo = (address: string) =>
+    until(() => mails().find(({ to }) => to === address), `the mail to ${address} came`, 20_000)
+
+  test('by a 410, in the same transaction, once, without the path of its URL', async () => {
+    const endpoint = await outbox.endpoint(`${receiver.url}/secret`, { notifyEmail: 'ada@example.org' })
+    await outbox.endpoint(`${receiver.url}/other`, { eventTypes: ['none'], notifyEmail: 'grace@example.org' })
+    receiver.answer = () => 410
+    await outbox.publish('order.placed')
+    await outbox.publish('order.placed')
+    await outbox.reached(endpoint, ['held', 'held'])
+    const mail = await mailTo('ada@example.org')
+    expect(mail.text).toContain(`endpoint_${endpoint.id}`)
+    expect(mail.text).toContain(`127.0.0.1:${receiver.port}`)
+    expect(mail.text).toContain('The receiver answered 410')
+    expect(mail.text).not.toContain('secret')
+    const [job] = await database.sql(
+      `select (select count(*)::int from mdm.aa_job where job_kind = 'email_send' and payload -> 'to' ->> 'address' like '%@example.org') as jobs,
+              bool_and(j.created_at = s.disabled_at) as same
+         from mdm.aa_job j, mdm.aa_webhook_subscription s
+        where j.job_kind = 'email_send' and j.payload -> 'to' ->> 'address' = s.notify_email and s.id = $1`,
+      [endpoint.id],
+    )
+    expect(job).toEqual({ jobs: 1, same: true })
+  })
+
+  test('by five days of failure, in the language of its tenant', async () => {
+    const endpoint = await outbox.endpoint(receiver.url, { notifyEmail: 'konrad@example.org' })
+    await database.sql(
+      `update mdm.aa_webhook_subscription set consecutive_failures = 9, first_failure_at = now() - interval '6 days' where id = $1`,
+      [endpoint.id],
+    )
+    receiver.answer = () => 500
+    await database.sql(`update mdm.aa_tenant set default_language = 'de' where id = $1`, [await outbox.tenant()])
+    await outbox.publish('order.placed')
+    await outbox.reached(endpoint, ['held'])
+    expect((await mailTo('konrad@example.org')).subject).toBe(
+      `Webhooks an 127.0.0.1:${receiver.port} wurden abgeschaltet`,
+    )
+    await database.sql(`update mdm.aa_tenant set default_language = 'en' where id = $1`, [await outbox.tenant()])
+  })
+
+  test('of a closed tenant it is switched off all the same, without a mail: nothing may be enqueued for it', async () => {
+    const endpoint = await outbox.endpoint(receiver.url, { notifyEmail: 'nobody@example.org' })
+    const client = await database.pool.connect()
+    const inTenant = async (status: string) => {
+      await client.query('begin')
+      await client.query('update mdm.aa_tenant set status = $2 where id = $1', [await outbox.tenant(), status])
+      const [off] = await disableWebhook(client, endpoint.id, 'It is gone.')
+      await client.query('rollback')
+      return off
+    }
+    expect(await inTenant('active')).toMatchObject({ id: endpoint.id, notify: 'nobody@example.org' })
+    expect(await inTenant('closed')).toMatchObject({ id: endpoint.id, notify: null })
+    client.release()
   })
 })
 

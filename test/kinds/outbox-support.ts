@@ -18,6 +18,7 @@ export interface TestEndpoint {
 }
 
 export interface Delivery {
+  readonly id: string
   readonly status: 'pending' | 'delivered' | 'dead' | 'held' | 'cancelled'
   readonly attempts: number
   readonly lastStatus: number | null
@@ -37,12 +38,26 @@ export function outboxOf(database: TestDatabase) {
     tenant,
     async endpoint(
       url: string,
-      { eventTypes = ['*'], ordered = false }: { eventTypes?: readonly string[]; ordered?: boolean } = {},
+      {
+        eventTypes = ['*'],
+        ordered = false,
+        notifyEmail = null,
+      }: { eventTypes?: readonly string[]; ordered?: boolean; notifyEmail?: string | null } = {},
     ): Promise<TestEndpoint> {
       const secret = drawWebhookSecret()
       const id = await tenant()
       const sealed = createSecretBox(secretKey).seal(secret, id)
-      const [row] = await createWebhookEndpoint(database.pool, id, url, eventTypes, ordered, sealed, 'user:test', 'r')
+      const [row] = await createWebhookEndpoint(
+        database.pool,
+        id,
+        url,
+        eventTypes,
+        ordered,
+        sealed,
+        notifyEmail,
+        'user:test',
+        'r',
+      )
       return { id: row!.id, secret }
     },
     /** Publishes as any SQL writer does; answers the event's id. */
@@ -60,7 +75,7 @@ export function outboxOf(database: TestDatabase) {
     /** Deliveries of an endpoint, oldest event first. */
     deliveries: (endpoint: TestEndpoint): Promise<Delivery[]> =>
       database.sql<Delivery>(
-        `select status, attempts, last_status as "lastStatus", last_error as "lastError", job_id as "jobId", event_id as "eventId"
+        `select id, status, attempts, last_status as "lastStatus", last_error as "lastError", job_id as "jobId", event_id as "eventId"
            from mdm.aa_webhook_delivery where subscription_id = $1 order by event_pk`,
         [endpoint.id],
       ),

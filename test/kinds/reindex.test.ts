@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { reindexBatch } from '../../src/sql/reindex-batch.ts'
 import type { Handler } from '../../src/workers/handler.ts'
 import { createReindex } from '../../src/workers/handlers/reindex.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
@@ -151,6 +152,69 @@ test('KINDS 4.2: a transaction that wrote by the former configuration is waited 
   expect((await last()).attempts).toBe(1)
 })
 
+test('KINDS 4.2: a REPEATABLE READ transaction that has not written yet is waited for, since it sees the former configuration', async () => {
+  const type = await entities.type('frozen')
+  const name = await entities.attribute(type, { key: 'name', searchable: true })
+  await entities.fill(type, 250, text)
+  await settled(type)
+  const writer = await database.pool.connect()
+  try {
+    await writer.query('begin isolation level repeatable read; select count(*) from mdm.aa_tenant')
+    await entities.toggle(name, `search_weight = 'A'`)
+    await until(
+      async () => {
+        const { status, progress } = await last()
+        return status === 'done' || /^Waits for .*: sessions \d+/.test(progress?.message ?? '')
+      },
+      'the passes are over',
+      10_000,
+    )
+    const { rows } = await writer.query<{ former: boolean }>(
+      `insert into mdm.ddm_entity (id, tenant_id, entity_type_id, attributes)
+       select '00000000-0000-7000-8000-000000000002', tenant_id, id, '{"name": "frozen"}' from mdm.ddm_entity_type where id = $1
+       returning search_version < $2 as former`,
+      [type, (await entities.typeState(type)).version],
+    )
+    await writer.query('commit')
+    expect(rows).toEqual([{ former: true }])
+  } finally {
+    writer.release(true)
+  }
+  await settled(type)
+  expect((await last()).attempts).toBe(1)
+})
+
+test('KINDS 4.5: of long texts a batch takes few, of which the first in any case', async () => {
+  const type = await entities.type('long')
+  await entities.attribute(type, { key: 'name', searchable: true })
+  await settled(type)
+  // Digests do not compress: 150 kB each, and one that is beyond the limit alone.
+  await entities.fill(
+    type,
+    12,
+    `jsonb_build_object('name', (select string_agg(md5(n * i || ''), ' ') from generate_series(1, case n when 1 then 30000 else 4500 end) i))`,
+  )
+  // Without a job of its own.
+  await database.sql(
+    `update mdm.ddm_entity_type set search_version = search_version + 1 where id = $1 and set_config('stellwerk.reindexing', 'on', true) = 'on'`,
+    [type],
+  )
+  const [{ tenant, job }] = (await database.sql(
+    `insert into mdm.ddm_reindex_run (job_id, entity_type_id, target_version, total) select mdm.uuid_v7(), id, search_version, 12 from mdm.ddm_entity_type where id = $1
+     returning job_id as job, (select tenant_id from mdm.ddm_entity_type where id = $1) as tenant`,
+    [type],
+  )) as [{ tenant: string; job: string }]
+  const sizes: (number | null)[] = []
+  for (let ended = false; !ended && sizes.length < 20;) {
+    const [batch] = await reindexBatch(database.pool, job, tenant, 1_000)
+    sizes.push(batch!.taken)
+    ended = batch!.ended
+  }
+  await database.sql('delete from mdm.ddm_reindex_run where job_id = $1', [job])
+  expect(sizes).toEqual([1, 4, 4, 3])
+  expect(await wrong(type)).toBe(0)
+})
+
 test('KINDS 4.4: a second run on unchanged data writes no vectors', async () => {
   const type = await entities.type('unchanged')
   await entities.attribute(type, { key: 'name', searchable: true })
@@ -205,7 +269,7 @@ test('KINDS 4.3: who goes on after a kill repeats nothing', async () => {
           ...pick(context),
           transaction: (work: never) => {
             batches += 1
-            if (batches > 4) throw crash
+            if (batches > 5) throw crash
             return context.transaction(work)
           },
         } as never)

@@ -22,7 +22,7 @@ import { runnableKinds } from '../../src/workers/runnable-kinds.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
-interface WorkersOptions {
+export interface WorkersOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Kept by the caller, for a second instance; else made, and removed at the end. */
   readonly dataDir?: string

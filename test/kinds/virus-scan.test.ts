@@ -324,7 +324,7 @@ describe('jobs and rows', () => {
 test('without CLAMD_URL nobody here serves virus_scan: there is no stand-in', async () => {
   const events = createEvents(() => undefined)
   const config = { clamdUrl: null, maxUploadBytes: 1 }
-  const scan = createScan({ config, db: database.pool, store: workers.store, events })
+  const scan = await createScan({ config, db: database.pool, store: workers.store, events })
   expect(scan.handler).toBeNull()
   await scan.stop()
 })

@@ -136,39 +136,6 @@ describe('the size of an image, from its header', () => {
       { width: 200, height: 300 },
     ],
     [
-      'image/tiff',
-      Buffer.from([
-        ...Buffer.from('MM\0*'),
-        0,
-        0,
-        0,
-        8,
-        0,
-        2,
-        ...u16(256),
-        0,
-        3,
-        0,
-        0,
-        0,
-        1,
-        ...u16(640),
-        0,
-        0,
-        ...u16(257),
-        0,
-        4,
-        0,
-        0,
-        0,
-        1,
-        0,
-        0,
-        ...u16(480),
-      ]),
-      { width: 640, height: 480 },
-    ],
-    [
       'image/webp',
       Buffer.from([...Buffer.from('RIFF....WEBPVP8X'), 10, 0, 0, 0, 0, 0, 0, 0, 0x3f, 0x9c, 0, 9, 0, 0]),
       { width: 40_000, height: 10 },
@@ -178,10 +145,10 @@ describe('the size of an image, from its header', () => {
   })
 
   test('is never a crash', () => {
-    const types: DocumentType[] = ['image/png', 'image/jpeg', 'image/tiff', 'image/gif', 'image/bmp', 'image/webp']
+    const types: DocumentType[] = ['image/png', 'image/jpeg', 'image/gif', 'image/bmp', 'image/webp']
     fc.assert(
       fc.property(fc.constantFrom(...types), fc.uint8Array({ maxLength: 64 }), (type, bytes) => {
-        for (const beginning of [Buffer.from('II*\0'), Buffer.from([0xff, 0xd8])])
+        for (const beginning of [Buffer.alloc(0), Buffer.from([0xff, 0xd8])])
           expect(() => imageSize(type, Buffer.concat([beginning, Buffer.from(bytes)]))).not.toThrow()
       }),
     )

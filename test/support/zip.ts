@@ -9,13 +9,14 @@ interface ZipOptions {
 
 /** A zip file of these members. */
 export function zip(
-  members: Readonly<Record<string, Buffer>>,
+  members: Readonly<Record<string, string | Buffer>>,
   { encrypted = false, claimedBytes }: ZipOptions = {},
 ): Buffer {
   const locals: Buffer[] = []
   const central: Buffer[] = []
   let offset = 0
-  for (const [name, bytes] of Object.entries(members)) {
+  for (const [name, content] of Object.entries(members)) {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content
     const packed = encrypted
       ? Buffer.concat([Buffer.alloc(12, 7), deflateRawSync(bytes).map((byte) => byte ^ 0x5a)])
       : deflateRawSync(bytes)

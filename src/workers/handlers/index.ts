@@ -8,19 +8,16 @@ import type { ObjectStore } from '../../objects/object-store.ts'
 import { openArchive } from '../../objects/open-archive.ts'
 import type { DevMailbox } from '../dev-mailbox.ts'
 import type { Handler } from '../handler.ts'
+import { lateHandler } from '../late-handler.ts'
 import type { Maintenance } from '../maintenance.ts'
-import { createBulkImport } from './bulk-import.ts'
 import { createCleanupJobs } from './cleanup-jobs.ts'
 import { cleanupSteps } from './cleanup-steps.ts'
 import { createDocuments } from './documents/create-documents.ts'
 import { createEmail } from './email/create-email.ts'
-import { createGinBackfill } from './gin-backfill.ts'
 import { importSteps } from './import/import-steps.ts'
-import { createIndexSync } from './index-sync.ts'
 import { indexJanitor } from './indexes/index-janitor.ts'
-import { createReindex } from './reindex.ts'
 import { createScan } from './scan/create-scan.ts'
-import { createWebhooks } from './webhooks/create-webhooks.ts'
+import type { Webhooks } from './webhooks/create-webhooks.ts'
 import { outboxSteps } from './webhooks/outbox-steps.ts'
 
 export interface Handlers {
@@ -45,7 +42,10 @@ interface HandlersDeps {
 
 const day = 24 * 60 * 60 * 1_000
 
-/** Makes what the built-in kinds run with. A kind without an entry here does not compile. */
+/**
+ * Makes what the built-in kinds run with. A kind without an entry here does not compile. Modules that a process may never need are
+ * imported in place: a worker that runs only kinds of its own would hold 40 MB of them.
+ */
 export async function createHandlers({
   config,
   pools,
@@ -65,25 +65,38 @@ export async function createHandlers({
     limits: providers,
     onPause: () => wakeup.signal('control'),
   })
-  const webhooks = createWebhooks({ config, pool: pools.commit, wakeup, events })
-  const scan = createScan({ config, db: pools.commit, store: objects, events })
+  let webhooks: Webhooks | undefined
+  const scan = await createScan({ config, db: pools.commit, store: objects, events })
   const { archive } = openArchive({ config, dataDir, objects })
   const documents = await createDocuments({ config, pool: pools.commit, archive, dataDir })
   const indexDeps = { url: pools.directUrl, db: pools.commit }
   return {
     handlers: {
       email_send: (email?.handler as Handler | undefined) ?? null,
-      bulk_import: createBulkImport({
-        db: pools.commit,
-        store: objects,
-        timeoutMs: config.kindOverrides['bulk_import']?.timeoutMs ?? bulkImport.defaults.timeoutMs,
-      }) as Handler,
-      outbox_dispatch: webhooks.handler as Handler,
+      bulk_import: lateHandler(async () => {
+        const { createBulkImport } = await import('./bulk-import.ts')
+        const timeoutMs = config.kindOverrides['bulk_import']?.timeoutMs ?? bulkImport.defaults.timeoutMs
+        return createBulkImport({ db: pools.commit, store: objects, timeoutMs }) as Handler
+      }),
+      outbox_dispatch: lateHandler(async () => {
+        const { createWebhooks } = await import('./webhooks/create-webhooks.ts')
+        webhooks = createWebhooks({ config, pool: pools.commit, wakeup, events })
+        return webhooks.handler as Handler
+      }),
       virus_scan: scan.handler as Handler | null,
       document_process: documents as Handler,
-      reindex: createReindex({ db: pools.commit }) as Handler,
-      index_sync: createIndexSync(indexDeps) as Handler,
-      gin_backfill: createGinBackfill(indexDeps) as Handler,
+      reindex: lateHandler(async () => {
+        const { createReindex } = await import('./reindex.ts')
+        return createReindex({ db: pools.commit }) as Handler
+      }),
+      index_sync: lateHandler(async () => {
+        const { createIndexSync } = await import('./index-sync.ts')
+        return createIndexSync(indexDeps) as Handler
+      }),
+      gin_backfill: lateHandler(async () => {
+        const { createGinBackfill } = await import('./gin-backfill.ts')
+        return createGinBackfill(indexDeps) as Handler
+      }),
       cleanup_jobs: createCleanupJobs([
         ...cleanupSteps({
           pool: pools.commit,
@@ -101,7 +114,7 @@ export async function createHandlers({
     providers,
     async stop() {
       await email?.stop()
-      await webhooks.stop()
+      await webhooks?.stop()
       await scan.stop()
     },
   }

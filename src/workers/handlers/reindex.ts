@@ -13,6 +13,7 @@ import { readReindexRun, type ReindexRun } from '../../sql/read-reindex-run.ts'
 import { reindexBatch } from '../../sql/reindex-batch.ts'
 import type { Queryable } from '../../sql/statement.ts'
 import type { Handler, HandlerContext, HandlerResult } from '../handler.ts'
+import { createPace } from './import/pace.ts'
 import { statementsIn } from './statements-in.ts'
 
 export interface ReindexDeps {
@@ -22,10 +23,14 @@ export interface ReindexDeps {
   readonly writersAgainMs?: number
 }
 
-/** 1,000 took 423 ms at worst, 5,000 twice that for a fourteenth more speed. */
+/** 1,000 took 423 ms at worst, 5,000 twice that for a fourteenth more speed. Fewer at first, and wherever a row costs more. */
 const standardBatch = 1_000
+const firstBatch = 100
+const aimMs = 250
 const standardSliceMs = 30_000
 const standardWritersAgainMs = 2_000
+/** A dump may take hours. */
+const mostWritersAgainMs = 60_000
 const restEvery = 10
 const restMs = 50
 
@@ -45,10 +50,13 @@ export function createReindex({
     if (run === null) return { result: { gone: true } }
     const { total, typeId, targetVersion } = run
     let { waitsFor } = run
+    const pace = createPace({ start: firstBatch, max: batch, aimMs })
     const sliceEnds = performance.now() + sliceMs
     for (let batches = 1; ; batches += 1) {
       signal.throwIfAborted()
-      const [row] = await context.transaction((tx) => reindexBatch(statementsIn(tx), job.id, job.tenantId, batch))
+      const begun = performance.now()
+      const [row] = await context.transaction((tx) => reindexBatch(statementsIn(tx), job.id, job.tenantId, pace.size()))
+      pace.took(performance.now() - begun)
       const { taken, done, vectors, ended } = row!
       const facts = { entity_type_id: typeId, version: targetVersion, entities: done, vectors }
       if (taken === null) return over(context, { superseded: true, ...facts })
@@ -65,21 +73,21 @@ export function createReindex({
     }
   }
 
-  /** Who wrote when the run began may commit entities of the former configuration, behind the place reached. Resolves when they have: one more pass follows. */
+  /** Whose transaction is older than the run may commit entities of the former configuration, behind the place reached. Resolves when all have ended: one more pass follows. */
   async function awaitFormerWriters(
     { job, transaction, progress }: HandlerContext<ReindexPayload>,
     done: number,
     total: number,
   ): Promise<void> {
     const [writers] = await transaction((tx) => awaitWriters(statementsIn(tx), job.id))
-    const { waitsFor, pids } = writers!
+    const { waitsFor, pids, sinceMs } = writers!
     if (waitsFor.length === 0) return
     await progress({
       done,
       total: Math.max(total, done),
-      message: `Waits for transactions that wrote entities when it began: sessions ${pids.join(', ')}`,
+      message: `Waits for transactions that are older than it: sessions ${pids.join(', ')}`,
     })
-    throw new Snooze(writersAgainMs)
+    throw new Snooze(Math.min(Math.max(writersAgainMs, sinceMs / 10), mostWritersAgainMs))
   }
 }
 
@@ -96,19 +104,25 @@ async function begin(
   }
   // Counted outside of the transaction: on a large type it takes a second.
   const [stale] = await countStaleEntities(db, job.tenantId, type.id, payload.target_version ?? 2_147_483_647)
+  const targetVersion = payload.target_version ?? (await takeVersion(transaction, type.id))
+  if (targetVersion === null) return null
+  const total = stale!.count
+  // The version is committed by now: who is not among those noted here writes by it.
+  await transaction((tx) => beginReindex(statementsIn(tx), job.id, type.id, targetVersion, total))
+  // Most have ended before the first batch, and ask for no second pass.
+  const [writers] = await transaction((tx) => awaitWriters(statementsIn(tx), job.id))
+  return { typeId: type.id, targetVersion, done: 0, vectors: 0, total, waitsFor: writers!.waitsFor }
+}
+
+/** The type's next version, for this job; null: the type is gone. */
+function takeVersion(
+  transaction: HandlerContext<ReindexPayload>['transaction'],
+  typeId: string,
+): Promise<number | null> {
   return transaction(async (tx) => {
-    const inTx = statementsIn(tx)
-    let targetVersion = payload.target_version
-    if (targetVersion === undefined) {
-      // The trigger would enqueue another job for the version that this one takes.
-      await tx.query(`select set_config('stellwerk.reindexing', 'on', true)`)
-      const [raised] = await raiseSearchVersion(inTx, type.id)
-      if (raised === undefined) return null
-      targetVersion = raised.searchVersion
-    }
-    const total = stale!.count
-    const [begun] = await beginReindex(inTx, job.id, type.id, targetVersion, total)
-    return { typeId: type.id, targetVersion, done: 0, vectors: 0, total, waitsFor: begun!.waitsFor }
+    // The trigger would enqueue another job for it.
+    await tx.query(`select set_config('stellwerk.reindexing', 'on', true)`)
+    return (await raiseSearchVersion(statementsIn(tx), typeId))[0]?.searchVersion ?? null
   })
 }
 

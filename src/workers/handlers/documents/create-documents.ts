@@ -5,8 +5,7 @@ import type { Config } from '../../../config.ts'
 import type { DocumentProcessPayload } from '../../../jobs/document-process-payload.ts'
 import type { WormArchive } from '../../../objects/worm-archive.ts'
 import type { Handler } from '../../handler.ts'
-import { createDocumentProcess } from '../document-process.ts'
-import { findOcrTools } from './find-ocr-tools.ts'
+import { lateHandler } from '../../late-handler.ts'
 import type { OcrTools } from './reader-protocol.ts'
 
 interface DocumentsDeps {
@@ -31,8 +30,15 @@ export async function createDocuments({
   await dropLeftovers(folder)
   let found: Promise<OcrTools> | undefined
   const tools = (): Promise<OcrTools> =>
-    (found ??= findOcrTools({ programs: config.ocr, folder: join(dataDir, 'ocr') }))
-  return createDocumentProcess({ pool, archive, tools, folder })
+    (found ??= import('./find-ocr-tools.ts').then(({ findOcrTools }) =>
+      findOcrTools({ programs: config.ocr, folder: join(dataDir, 'ocr') }),
+    ))
+  // What is set has to be there; what is not came with the packages.
+  if (config.ocr.languages !== null) await tools()
+  return lateHandler(async () => {
+    const { createDocumentProcess } = await import('../document-process.ts')
+    return createDocumentProcess({ pool, archive, tools, folder })
+  })
 }
 
 /** Copies of a process that was killed. */

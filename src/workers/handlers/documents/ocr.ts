@@ -18,6 +18,11 @@ export interface Recognized {
   readonly confidence: number | null
 }
 
+/** The note on a page beyond those that are recognised. */
+export function notRecognized(most: number): string {
+  return `Not recognised: at most ${most} pages of a document are.`
+}
+
 /** The tesseract program where it is there: twice as fast. */
 export function createOcr(tools: OcrTools, folder: string): Ocr {
   return tools.tesseract === null ? byLibrary(tools) : byProgram(tools, tools.tesseract, folder)
@@ -31,8 +36,10 @@ function byProgram({ languages, tesseractVersion }: OcrTools, program: string, f
       const out = join(folder, 'recognized')
       const resolution = dpi === null ? [] : ['--dpi', String(dpi)]
       await runProgram(program, [path, out, '-l', languages.join('+'), ...resolution, 'txt', 'tsv'])
-      const text = await readFile(`${out}.txt`, 'utf8')
-      return { text: withoutFormFeeds(text), confidence: confidenceOf(await readFile(`${out}.tsv`, 'utf8')) }
+      const [text, table] = await Promise.all([readFile(`${out}.txt`, 'utf8'), readFile(`${out}.tsv`, 'utf8')])
+      // A TIFF that it cannot unpack is no error to it (5.3.0): it ends well, with a table that has no page.
+      if (!/^1\t/m.test(table)) throw new Error('tesseract found no page in it.')
+      return { text: withoutFormFeeds(text), confidence: confidenceOf(table) }
     },
   }
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { getDocumentProxy, getResolvedPDFJS } from 'unpdf'
 import { DocumentError } from '../../../jobs/document-error.ts'
 import { documentLimits } from '../../../jobs/document-limits.ts'
-import { createOcr, type Ocr } from './ocr.ts'
+import { createOcr, notRecognized, type Ocr } from './ocr.ts'
 import { createPagePictures, type PagePictures } from './page-pictures.ts'
 import type { Pdf, PdfPage } from './pdf.ts'
 import type { ReadPage, Reading, ReadingOrder } from './reader-protocol.ts'
@@ -126,8 +126,7 @@ async function recognizePage(
 }
 
 function tooMany(text: string, most: number): ReadPage {
-  const note = `Not recognised: at most ${most} pages of a document are.`
-  return { text, engine: text.trim() === '' ? null : 'unpdf', confidence: null, note }
+  return { text, engine: text.trim() === '' ? null : 'unpdf', confidence: null, note: notRecognized(most) }
 }
 
 async function metadataTitle(pdf: Pdf): Promise<string | null> {

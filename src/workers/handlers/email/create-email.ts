@@ -10,13 +10,11 @@ import { pauseKind } from '../../../sql/pause-kind.ts'
 import { recordAcknowledgedEmails } from '../../../sql/record-acknowledged-emails.ts'
 import { resumeKind } from '../../../sql/resume-kind.ts'
 import type { Queryable } from '../../../sql/statement.ts'
-import { createDevMailbox, type DevMailbox } from '../../dev-mailbox.ts'
+import type { DevMailbox } from '../../dev-mailbox.ts'
 import type { Handler } from '../../handler.ts'
-import { createEmailSend } from '../email-send.ts'
 import { createAckJournal } from './ack-journal.ts'
 import { createProviderBreaker, type BreakerDeps } from './provider-breaker.ts'
 import { createProviderPace } from './provider-pace.ts'
-import { createSmtpProvider } from './smtp-provider.ts'
 
 /** All that sends mail in this process. */
 export interface Email {
@@ -56,7 +54,11 @@ export async function createEmail({
   pauses,
 }: EmailDeps): Promise<Email | null> {
   if (config.smtpUrl === null && config.env === 'production') return null
-  const mailbox = config.smtpUrl === null ? createDevMailbox() : null
+  const [{ createEmailSend }, { createSmtpProvider }] = await Promise.all([
+    import('../email-send.ts'),
+    import('./smtp-provider.ts'),
+  ])
+  const mailbox = config.smtpUrl === null ? (await import('../../dev-mailbox.ts')).createDevMailbox() : null
   await mailbox?.start()
   const provider =
     config.smtpUrl === null ? createSmtpProvider(mailbox!.url(), 'mailbox') : createSmtpProvider(config.smtpUrl)

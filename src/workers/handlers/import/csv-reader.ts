@@ -17,6 +17,11 @@ const sampleRecords = 20
 /**
  * Reads CSV (RFC 4180) as it comes: any line ends, also mixed; quotes where a field begins with one, in other fields they stand for
  * themselves. Blank lines are counted and left out. In memory is at most one record and one chunk. Throws FileRefused with the place.
+ *
+ * csv-parse 7.0.3 was tried in its place. Either it refuses every quote inside a field (`5" pipe`), or with `relax_quotes` none: then
+ * `"He said "hi"",c` goes in as it stands, and so does the blank behind a closing quote, quote and all. Of a quote that nobody closed
+ * it knows the line where the file or the limit ended, not where it opens. It reads 118,000 rows a second, this 490,000, which is felt:
+ * each slice of an import reads the file from its beginning.
  */
 export async function* readCsv(text: Text, given: string | undefined): AsyncGenerator<TableRecord[]> {
   let buffer = ''

@@ -9,10 +9,13 @@ import { readXlsx } from './xlsx-reader.ts'
 
 type Bytes = AsyncIterable<Buffer>
 
-/** What a file turned out to be; encoding null: it is no text. */
+/** What a file turned out to be. */
 export interface FileForm {
   readonly format: ImportFormat
+  /** Null: it is no text. */
   readonly encoding: FileEncoding | null
+  /** Why the encoding may be another one; null: it is sure, or declared. */
+  readonly warning: string | null
 }
 
 /** Looks at a file's beginning and, where its encoding is not declared, at all of it. Throws FileRefused. */
@@ -24,9 +27,9 @@ export async function findForm(
   const start = await firstBytes(await open())
   if (start.length === 0) throw new FileRefused('empty_file', 'The file is empty.')
   const format = formatOf(start, options.format, filename)
-  if (format === 'xlsx') return { format, encoding: null }
-  const encoding = options.encoding === 'auto' ? await detectEncoding(await open()) : options.encoding
-  return { format, encoding }
+  if (format === 'xlsx') return { format, encoding: null, warning: null }
+  if (options.encoding !== 'auto') return { format, encoding: options.encoding, warning: null }
+  return { format, ...(await detectEncoding(await open())) }
 }
 
 /** Rows of a file as they come. What it says of its columns is complete at its end. */
@@ -41,7 +44,7 @@ export interface ImportSource {
 /** Opens a file whose form is known. Its header is judged before the first row; reading throws FileRefused. */
 export function openSource(
   bytes: Bytes,
-  { format, encoding }: FileForm,
+  { format, encoding }: Pick<FileForm, 'format' | 'encoding'>,
   attributes: readonly ImportAttribute[],
   options: ImportOptions,
 ): ImportSource {

@@ -5,9 +5,14 @@ export interface Pace {
   took(ms: number): void
 }
 
-const aimMs = 1_000
+interface PaceOptions {
+  readonly start: number
+  readonly max: number
+  /** What a transaction is to take at most. */
+  readonly aimMs?: number
+}
 
-export function createPace({ start, max }: { readonly start: number; readonly max: number }): Pace {
+export function createPace({ start, max, aimMs = 1_000 }: PaceOptions): Pace {
   let size = Math.min(start, max)
   return {
     size: () => size,

@@ -22,7 +22,7 @@ export async function stageFile(run: ImportRun, store: ObjectStore): Promise<voi
   const { begun, context } = run
   const known = begun.format !== null && begun.status === 'staging'
   const form = known
-    ? { format: begun.format!, encoding: begun.encoding }
+    ? { format: begun.format!, encoding: begun.encoding, warning: null }
     : await findForm(
         async () => observed(await open(store, begun.objectKey), context.signal),
         begun.options,
@@ -32,7 +32,7 @@ export async function stageFile(run: ImportRun, store: ObjectStore): Promise<voi
     throw tooLarge('A workbook', importLimits.xlsxBytes)
   if (begun.sizeBytes > importLimits.csvBytes) throw tooLarge('A file', importLimits.csvBytes)
   const { lastRow, attributes } = await run.batch(begun.status, async (db, last) => {
-    await stageImport(db, begun.id, form.format, form.encoding)
+    await stageImport(db, begun.id, form.format, form.encoding, form.warning)
     return { lastRow: last, attributes: await readImportAttributes(db, begun.entityTypeId) }
   })
 

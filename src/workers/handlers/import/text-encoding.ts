@@ -12,41 +12,54 @@ const boms: readonly { readonly encoding: FileEncoding; readonly bytes: readonly
 
 const remedy = 'Save the file as UTF-8, or declare its encoding.'
 
+export interface FoundEncoding {
+  readonly encoding: FileEncoding
+  /** That it was guessed, and from which byte on; null: it is sure. */
+  readonly warning: string | null
+}
+
 /**
- * Finds a file's encoding by reading all of it: a byte order mark, else UTF-8 if every byte is, else windows-1252. A file that is
- * UTF-8 in most places and not in some is refused with the place of the first: read as windows-1252 all its umlauts would change.
+ * Finds a file's encoding by reading all of it, chunk by chunk: a byte order mark, else UTF-8 if every byte is, else windows-1252 with a
+ * warning. It is known before the first row is read in, so that no row ever has to be read again because of a byte further down; the
+ * price is one more pass over the stored file, 0.15 s for 100 MB. Throws FileRefused where a byte is in neither.
  */
-export async function detectEncoding(bytes: Bytes): Promise<FileEncoding> {
-  const scan = { multibyte: 0, invalid: 0, firstInvalid: null as Place | null, undefined1252: null as Place | null }
+export async function detectEncoding(bytes: Bytes): Promise<FoundEncoding> {
+  let notUtf8: Place | null = null
+  let undefined1252: Place | null = null
+  let multibyte: Place | null = null
   let first = true
   for await (const { chunk, at, lines } of unbroken(bytes)) {
     if (first) {
       first = false
       const bom = bomOf(chunk)
-      if (bom !== null) return bom
+      if (bom !== null) return { encoding: bom, warning: null }
       refuseUnmarkedUtf16(chunk)
     }
-    if (isUtf8(chunk)) {
-      scan.multibyte += isAscii(chunk) ? 0 : 1
-      continue
+    if (isAscii(chunk)) continue
+    const placed = (index: number): Place | null => (index < 0 ? null : placeIn(chunk, index, at, lines))
+    undefined1252 ??= placed(firstUndefined1252(chunk))
+    if (isUtf8(chunk)) multibyte ??= placed(chunk.findIndex((byte) => byte >= 0x80))
+    else if (notUtf8 === null || multibyte === null) {
+      const found = scanUtf8(chunk)
+      multibyte ??= placed(found.multibyte)
+      notUtf8 ??= placed(found.invalid)
     }
-    const found = scanUtf8(chunk)
-    scan.multibyte += found.multibyte
-    scan.invalid += found.invalid.length
-    scan.firstInvalid ??= found.invalid.length === 0 ? null : placeIn(chunk, found.invalid[0]!, at, lines)
-    const bad = chunk.findIndex((byte) => byte >= 0x80 && byte < 0xa0 && windows1252[byte - 0x80] === '')
-    if (bad >= 0) scan.undefined1252 ??= placeIn(chunk, bad, at, lines)
   }
-  const { multibyte, invalid, firstInvalid, undefined1252 } = scan
-  if (firstInvalid === null) return 'utf-8'
-  if (multibyte >= invalid)
-    throw new FileRefused('bad_encoding', `The file is UTF-8, but not everywhere: ${where(firstInvalid)}. ${remedy}`)
+  if (notUtf8 === null) return { encoding: 'utf-8', warning: null }
   if (undefined1252 !== null)
     throw new FileRefused(
       'bad_encoding',
-      `The file is neither UTF-8 (${where(firstInvalid)}) nor windows-1252 (${where(undefined1252)}). ${remedy}`,
+      `The file is neither UTF-8 (${where(notUtf8)}) nor windows-1252 (${where(undefined1252)}). ${remedy}`,
     )
-  return 'windows-1252'
+  return { encoding: 'windows-1252', warning: warningOf(notUtf8, multibyte) }
+}
+
+function warningOf(notUtf8: Place, multibyte: Place | null): string {
+  const mixed =
+    multibyte === null
+      ? ''
+      : ` The file looks mixed: there are characters of UTF-8 as well, the first with ${where(multibyte)}; each is read as two or more others.`
+  return `The file was read as windows-1252, since ${where(notUtf8)} is not UTF-8.${mixed} If that is wrong, cancel the import, and upload the file again with its encoding declared.`
 }
 
 /** The text of a file, read strictly: what is not in the encoding is refused with line and offset, nothing is replaced. Without the BOM at its start. */
@@ -161,32 +174,38 @@ function refuseUnmarkedUtf16(chunk: Buffer): void {
   )
 }
 
-/** Where a chunk is not UTF-8, and how many characters of more than one byte it has (RFC 3629). */
-function scanUtf8(chunk: Buffer): { readonly multibyte: number; readonly invalid: number[] } {
-  let multibyte = 0
-  const invalid: number[] = []
-  for (let i = 0; i < chunk.length;) {
+/** Index of the first byte that is not UTF-8 (RFC 3629), and of the first that begins a character of several; -1: there is none. */
+function scanUtf8(chunk: Buffer): { readonly multibyte: number; readonly invalid: number } {
+  let multibyte = -1
+  let invalid = -1
+  for (let i = 0; i < chunk.length && (multibyte < 0 || invalid < 0);) {
     if (chunk[i]! < 0x80) {
       i += 1
       continue
     }
     const length = sequenceLength(chunk[i]!)
     if (chunk[i]! >= 0xc2 && i + length <= chunk.length && isUtf8(chunk.subarray(i, i + length))) {
-      multibyte += 1
+      if (multibyte < 0) multibyte = i
       i += length
     } else {
-      invalid.push(i)
+      if (invalid < 0) invalid = i
       i += 1
     }
   }
   return { multibyte, invalid }
 }
 
+/** -1: there is none. */
+function firstUndefined1252(chunk: Buffer): number {
+  const found = undefinedBytes.map((byte) => chunk.indexOf(byte)).filter((index) => index >= 0)
+  return found.length === 0 ? -1 : Math.min(...found)
+}
+
 /** The text, or the index of the first byte that is none. */
 type Decode = (chunk: Buffer) => string | number
 
 const decoders: Readonly<Record<FileEncoding, Decode>> = {
-  'utf-8': (chunk) => (isUtf8(chunk) ? chunk.toString('utf8') : scanUtf8(chunk).invalid[0]!),
+  'utf-8': (chunk) => (isUtf8(chunk) ? chunk.toString('utf8') : scanUtf8(chunk).invalid),
   'utf-16le': (chunk) => utf16(chunk),
   'utf-16be': (chunk) => (chunk.length % 2 === 1 ? chunk.length - 1 : utf16(Buffer.from(chunk).swap16())),
   'iso-8859-1': (chunk) => chunk.toString('latin1'),
@@ -213,6 +232,7 @@ function byTable(chunk: Buffer, of: (byte: number) => string | null): string | n
 
 /** 0x80 to 0x9F. */
 const windows1252 = [...'€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'].map((char) => (char === ' ' ? '' : char))
+const undefinedBytes = windows1252.flatMap((char, i) => (char === '' ? [0x80 + i] : []))
 const latin9: Readonly<Record<number, string>> = {
   0xa4: '€',
   0xa6: 'Š',

@@ -7,8 +7,6 @@ import type { Handler } from '../../handler.ts'
 import { createObjectSweep } from '../../object-sweep.ts'
 import { attachmentSteps } from '../attachment-steps.ts'
 import type { CleanupStep } from '../cleanup-jobs.ts'
-import { createVirusScan } from '../virus-scan.ts'
-import { createClamd } from './clamd.ts'
 
 /** All that scans in this process, and tidies up behind uploads. */
 export interface Scan {
@@ -25,20 +23,21 @@ interface ScanDeps {
   readonly events: Events
 }
 
-export function createScan({ config, db, store, events }: ScanDeps): Scan {
+export async function createScan({ config, db, store, events }: ScanDeps): Promise<Scan> {
   const sweep = createObjectSweep(db, store, (error) =>
     events.emit({ type: 'loop:failed', loop: 'object sweep', error }),
   )
+  const handlerFor = async (clamdUrl: string): Promise<Handler<VirusScanPayload>> => {
+    const [{ createVirusScan }, { createClamd }] = await Promise.all([import('../virus-scan.ts'), import('./clamd.ts')])
+    return createVirusScan({
+      store,
+      scanner: createClamd(clamdUrl),
+      maxBytes: config.maxUploadBytes,
+      onLeftover: () => sweep.soon(),
+    })
+  }
   return {
-    handler:
-      config.clamdUrl === null
-        ? null
-        : createVirusScan({
-            store,
-            scanner: createClamd(config.clamdUrl),
-            maxBytes: config.maxUploadBytes,
-            onLeftover: () => sweep.soon(),
-          }),
+    handler: config.clamdUrl === null ? null : await handlerFor(config.clamdUrl),
     steps: attachmentSteps(db, sweep),
     stop: () => sweep.stop(),
   }

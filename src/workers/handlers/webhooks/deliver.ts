@@ -34,6 +34,8 @@ type Failed = Exclude<WebhookVerdict, { outcome: 'delivered' }>
 /** What a process without the right key waits before it asks again whether another one has done it. */
 const unreadableMs = 10_000
 const recordTries = 6
+/** Beyond this the receiver gets a reference instead, and fetches what it wants (KINDS section 5). */
+const mostBodyBytes = 20_000
 /** What was read longer ago is read again before a request. */
 const freshMs = 20
 
@@ -44,7 +46,7 @@ const freshMs = 20
  */
 export function createDeliver({ pool, wakeup, events, send, places, secrets }: DeliverDeps): Deliver {
   const read = gather(async (ids: readonly string[]) => {
-    const rows = new Map((await readDeliveries(pool, ids)).map((row) => [row.id, row]))
+    const rows = new Map((await readDeliveries(pool, ids, mostBodyBytes)).map((row) => [row.id, row]))
     return ids.map((id) => rows.get(id))
   })
 
@@ -135,7 +137,11 @@ export function createDeliver({ pool, wakeup, events, send, places, secrets }: D
       if (endpoint === undefined) return null
       const reason = reasonToDisable(verdict, endpoint.failures, endpoint.failingForMs)
       if (reason === null) return null
-      return (await disableWebhook(db, endpointId, reason)).length > 0 ? reason : null
+      const [off] = await disableWebhook(db, endpointId, reason)
+      if (off === undefined) return null
+      if (off.notify !== null)
+        await tx.enqueue({ kind: 'email_send', tenant: tenantId, payload: noticeOf(off.notify, delivery, reason) })
+      return reason
     })
     if (disabled !== null) events.emit({ type: 'webhook:disabled', endpointId, tenantId, reason: disabled })
     // The URL itself is wrong: this one is dead, so that somebody looks.
@@ -201,11 +207,31 @@ function unseal(
   }
 }
 
-/** The payload's own text stands in the body, so that its numbers keep all their digits. */
-function webhookOf({ url, eventId, eventType, occurredAt, payloadText }: DeliveryToSend, secrets: string[]): Webhook {
-  if (payloadText === null) throw new NeverRetry('The event of this delivery is gone. Discard the job.')
-  const body = `{"type":${JSON.stringify(eventType)},"timestamp":${JSON.stringify(occurredAt)},"data":${payloadText}}`
+/** The same bytes over all attempts. The payload's own text stands in the body, so that its numbers keep all their digits. */
+function webhookOf(delivery: DeliveryToSend, secrets: string[]): Webhook {
+  const { url, eventId, eventType, occurredAt, payloadText, payloadBytes } = delivery
+  if (payloadBytes === null) throw new NeverRetry('The event of this delivery is gone. Discard the job.')
+  const data = payloadText === null ? `"thin":true,"data":${referenceOf(delivery)}` : `"data":${payloadText}`
+  const body = `{"type":${JSON.stringify(eventType)},"timestamp":${JSON.stringify(occurredAt)},${data}}`
   return { url, id: `msg_${eventId}`, body, secrets }
+}
+
+/** What leads the receiver to the payload: the delivery's node id. */
+function referenceOf({ id, tenantId, eventId, aggregateType, aggregateId, payloadBytes }: DeliveryToSend): string {
+  return JSON.stringify({
+    delivery_id: `delivery_${id}`,
+    event_id: eventId,
+    tenant_id: tenantId,
+    aggregate_type: aggregateType,
+    aggregate_id: aggregateId,
+    payload_bytes: payloadBytes,
+  })
+}
+
+/** The mail to whoever looks after an endpoint that was switched off. Of its URL it names the host alone: the rest often is a password. */
+function noticeOf(address: string, { endpointId, url }: DeliveryToSend, reason: string): Record<string, unknown> {
+  const variables = { endpoint: `endpoint_${endpointId}`, host: hostOf(url), reason }
+  return { to: { address }, template: { key: 'webhook_disabled', variables }, category: 'notification' }
 }
 
 function hostOf(url: string): string {
