@@ -42,9 +42,31 @@ function idBefore(id: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
+/** Where no tenant is known, a small claim looks at all its rounds: it locks at most this squared. */
+const mostRoundsUnknown = 16
+
 /** How many rounds to take in one claim so that few tenants need no further statements. */
 export function roundsFor(limit: number, tenants: number): number {
-  return tenants === 0 ? 1 : Math.max(1, Math.ceil(limit / tenants))
+  if (tenants === 0) return limit <= mostRoundsUnknown ? limit : 1
+  return Math.max(1, Math.ceil(limit / tenants))
+}
+
+/** Whether a claim with `roundsFor` these brought all there was: it saw the whole rotation, and no tenant filled its turns. */
+export function broughtAll(
+  before: Rotation,
+  tenantsOfJobs: readonly string[],
+  limit: number,
+  weightOf: (tenantId: string) => number,
+): boolean {
+  const rounds = roundsFor(limit, before.tenants)
+  const counts = new Map<string, number>()
+  for (const tenant of tenantsOfJobs) counts.set(tenant, (counts.get(tenant) ?? 0) + 1)
+  return (
+    before.cutTaken === 0 &&
+    tenantsOfJobs.length < limit &&
+    counts.size < limit &&
+    [...counts].every(([tenant, count]) => count < rounds * weightOf(tenant))
+  )
 }
 
 /**

@@ -4,8 +4,9 @@ import type { Wakeup } from '../events/wakeup.ts'
 import { DatabaseUnavailable } from '../jobs/errors.ts'
 import { ranges } from '../jobs/ranges.ts'
 import { enqueueBatch, type BatchColumns, type BatchedJob } from '../sql/enqueue-batch.ts'
-import type { EnqueueOutcome } from '../sql/enqueue-jobs.ts'
+import type { EnqueueOutcome } from '../sql/enqueue-job.ts'
 import type { JobRow } from '../sql/job-row.ts'
+import { plainList } from '../sql/settle-parts.ts'
 import type { Queryable } from '../sql/statement.ts'
 import type { EnqueueOrder } from './enqueue-order.ts'
 import { newJobRow } from './new-job-row.ts'
@@ -32,7 +33,7 @@ export interface Enqueuer {
 }
 
 interface EnqueuerDeps {
-  /** A pool of one: statements are made one after the other, and what arrives meanwhile shares the next. */
+  /** Statements of single orders are made one after the other, and what arrives meanwhile shares the next; bulks go beside them. */
   readonly pool: Pool
   readonly wakeup: Wakeup
 }
@@ -189,19 +190,28 @@ function columnsOf(orders: readonly EnqueueOrder[]): BatchColumns {
   const [{ actor, requestId }] = orders as [EnqueueOrder]
   const ofOneCall = orders.every((order) => order.actor === actor && order.requestId === requestId)
   return [
-    orders.map((order) => order.tenantId),
+    plainList(orders.map((order) => order.tenantId)),
     orders.map((order) => order.kind),
     orders.map((order) => order.payloadText),
-    orders.map((order) => order.priority),
-    orders.map(({ schedule }) => (schedule !== null && 'at' in schedule ? schedule.at.toISOString() : null)),
-    orders.map(({ schedule }) => (schedule !== null && 'afterMs' in schedule ? schedule.afterMs : null)),
-    orders.map((order) => order.maxAttempts),
-    orders.map((order) => order.idempotencyKey),
-    orders.map((order) => order.replaces),
-    orders.map((order) => extraOf(order, ofOneCall)),
+    mostlyNull(orders, (order) => order.priority),
+    mostlyNull(orders, ({ schedule }) => (schedule !== null && 'at' in schedule ? schedule.at.toISOString() : null)),
+    mostlyNull(orders, ({ schedule }) => (schedule !== null && 'afterMs' in schedule ? schedule.afterMs : null)),
+    mostlyNull(orders, (order) => order.maxAttempts),
+    mostlyNull(orders, (order) => order.idempotencyKey),
+    orders.some((order) => order.replaces) ? orders.map((order) => order.replaces) : [],
+    mostlyNull(orders, (order) => extraOf(order, ofOneCall)),
     ofOneCall ? actor : null,
     ofOneCall ? requestId : null,
   ]
+}
+
+/** A column that is null as a rule is then sent empty: to write a null into an array takes pg 0.5 us. */
+function mostlyNull<Value>(
+  orders: readonly EnqueueOrder[],
+  valueOf: (order: EnqueueOrder) => Value | null,
+): (Value | null)[] {
+  const values = orders.map(valueOf)
+  return values.some((value) => value !== null) ? values : []
 }
 
 /** What is rare; and who called, where the statement has rows of several callers. */

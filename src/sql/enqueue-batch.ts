@@ -1,21 +1,23 @@
-import type { EnqueueOutcome } from './enqueue-jobs.ts'
+import type { EnqueueOutcome } from './enqueue-job.ts'
+import type { PlainList } from './settle-parts.ts'
 import { statement } from './statement.ts'
 
 /** What became of one job of a batch, in the order given. */
 export interface BatchedJob {
   readonly jobId: string
   readonly outcome: EnqueueOutcome
-  /** As stored, for `created`: with these a new job's row is known without reading it. */
+  /** Milliseconds since 1970 by the database's clock: a text to parse would cost 2 us a job. */
+  readonly createdMs: number
+  /** These as stored, and for `created` alone: with them a new job's row is known without reading it. */
   readonly payloadText: string | null
-  readonly priority: number
-  readonly maxAttempts: number
-  readonly createdAt: Date
-  readonly availableAt: Date
+  readonly priority: number | null
+  readonly maxAttempts: number | null
+  readonly availableMs: number | null
 }
 
-/** One row of the batch at each index. */
+/** One row of the batch at each index; what is missing at the end is null. */
 export type BatchColumns = [
-  tenantIds: readonly string[],
+  tenantIds: PlainList,
   kinds: readonly string[],
   payloads: readonly string[],
   priorities: readonly (number | null)[],
@@ -35,18 +37,8 @@ export type BatchColumns = [
 export const enqueueBatch = statement<BatchColumns, BatchedJob>(
   'enqueue_batch',
   `-- (nothing) -> pending for each row, or the answer that its key existed; at most 1,000 rows
-with given as materialized (
-  select i.ord::int as ord, i.kind, i.payload, i.priority, i.max_attempts,
-         coalesce(i.at, now() + i.after_ms * interval '1 millisecond') as available_at
-    from unnest($2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::float8[], $7::int[])
-         with ordinality i(kind, payload, priority, at, after_ms, max_attempts, ord)
-)
-select e.job_id as "jobId", e.outcome, case when e.outcome = 'created' then g.payload::jsonb::text end as "payloadText",
-       coalesce(g.priority, k.priority) as priority, coalesce(g.max_attempts, k.max_attempts) as "maxAttempts",
-       now() as "createdAt", coalesce(g.available_at, now()) as "availableAt"
-  from mdm.enqueue_batch($1::uuid[], $2::text[], $3::text[], $4::int[], (select array_agg(available_at order by ord) from given), $7::int[],
-                         $8::text[], $9::bool[], $10::jsonb[], $11, $12) e
-  join given g on g.ord = e.ord
-  join mdm.aa_job_kind k on k.name = g.kind
- order by e.ord`,
+select job_id as "jobId", outcome, payload::text as "payloadText", priority, max_attempts as "maxAttempts",
+       date_part('epoch', now()) * 1000 as "createdMs", date_part('epoch', available_at) * 1000 as "availableMs"
+  from mdm.enqueue_batch($1::uuid[], $2::text[], $3::text[], $4::int[], $5::timestamptz[], $7::int[], $8::text[], $9::bool[], $10::jsonb[], $11, $12, $6::float8[])
+ order by ord`,
 )

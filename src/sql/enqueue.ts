@@ -3,7 +3,7 @@ import { StellwerkError } from '../jobs/errors.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import { builtInKinds } from '../jobs/kinds.ts'
 import { encodePayload, type PayloadProblem } from '../jobs/payload.ts'
-import { enqueueOne, type EnqueueInput, type Enqueued } from './enqueue-jobs.ts'
+import { enqueueOne, type EnqueueInput, type Enqueued } from './enqueue-job.ts'
 import type { Queryable } from './statement.ts'
 
 /** A client, pool or transaction of `pg`. */

@@ -19,6 +19,8 @@ interface ClaimLoopDeps {
   readonly wanted: () => number
   readonly shape: () => ClaimShape
   readonly claim: (want: number, shape: ClaimShape) => Promise<readonly Run[]>
+  /** Whether the last claim brought all that is due for this pool, as far as it is known: another look can wait. */
+  readonly tookAll: () => boolean
   /** When what this pool could not claim for its caps may be tried again; null: nothing was. */
   readonly retryInMs: () => number | null
   readonly events: Events
@@ -26,11 +28,14 @@ interface ClaimLoopDeps {
   readonly pollMs: number
 }
 
+/** What others were just claiming hides who comes behind it: a look that took all is made sure of, once nobody waits for it. */
+const lookAgainMs = 50
 const retryAfterMs = [100, 300, 1_000, 3_000]
 /** Jobs that were sent back to wait for their token are promoted this soon after it: a look before them comes to nothing. */
 const promotedWithinMs = 15
 
-export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pulse, pollMs }: ClaimLoopDeps): ClaimLoop {
+export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
+  const { wanted, shape, claim, tookAll, retryInMs, events, pulse, pollMs } = deps
   /** The last look found nothing more: only a wake-up, the poll or the end of an exclusion makes another one worth while. */
   let exhausted = false
   let woken = false
@@ -41,6 +46,8 @@ export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pulse
   /** Added to the moment at which a bucket refills. */
   let lateMs = 0
   let underWay: Promise<void> | undefined
+  /** Somebody asked while the loop was under way. */
+  let asked = false
 
   const claimAll = async (): Promise<void> => {
     for (let want = wanted(); want > 0 && !stopped; want = wanted()) {
@@ -56,14 +63,17 @@ export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pulse
     pulse.rest()
   }
 
-  /** Fewer than wanted, and all of them took the last tokens of their pairs: what else is due would have come with them. */
+  /**
+   * Fewer than wanted, and it was all, or all of them took the last tokens of their pairs: what else is due would have come with them. To look
+   * once more after each was half of the claims of a system that is not busy.
+   */
   const nothingMore = (runs: readonly Run[], want: number): boolean => {
     const next = shape()
-    if (runs.length >= want || !runs.every((run) => leavesOut(next, run))) return false
+    if (runs.length >= want || !(tookAll() || runs.every((run) => leavesOut(next, run)))) return false
     exhausted = true
     // Timers drop fractions: one that fires early would find the bucket still empty.
     const reopensInMs = next.reopensInMs === null ? pollMs : Math.ceil(next.reopensInMs) + 1 + lateMs
-    const sleepMs = Math.min(reopensInMs, retryInMs() ?? pollMs, pollMs)
+    const sleepMs = Math.min(reopensInMs, retryInMs() ?? pollMs, tookAll() && runs.length > 0 ? lookAgainMs : pollMs)
     sleep(sleepMs)
     pulse.next(sleepMs)
     return true
@@ -82,12 +92,15 @@ export function createClaimLoop({ wanted, shape, claim, retryInMs, events, pulse
       failures += 1
     } finally {
       underWay = undefined
+      // A slot may have come free after the loop had asked for the last time what is wanted, and nobody else would look again.
+      if (asked) look()
     }
   }
 
   const look = (): void => {
-    // The loop under way asks itself what is wanted, once its statement has answered.
-    if (underWay !== undefined || exhausted || stopped) return
+    // The loop under way asks itself what is wanted, once its statement has answered, and once more at its end.
+    asked = underWay !== undefined
+    if (asked || exhausted || stopped) return
     if (wanted() > 0) underWay = run()
     else pulse.rest()
   }

@@ -14,8 +14,10 @@ export interface ClaimWalk {
   readonly meetsDead: () => boolean
   keysOf(form: 'tenant' | 'pair'): { readonly kinds: readonly string[]; readonly past: PastKeys }
   lastKey(): readonly [priority: number, availableAt: string, id: string]
-  /** What a claim brought tells how far it walked; one that brought nothing tells nothing. */
+  /** What a claim brought tells how far it walked; one that brought nothing tells nothing of that. */
   learn(form: WalkForm, rows: readonly ClaimedRow[]): void
+  /** The last claim began behind others and brought nothing: in how many milliseconds the next one will begin at the front; null: it did already. */
+  retryInMs(): number | null
 }
 
 /** By what a statement's scans are told apart: one scan a tenant, one a (kind, tenant), or one for all. */
@@ -44,6 +46,7 @@ export function createClaimWalk(): ClaimWalk {
   const keys: Record<WalkForm, Keys> = { tenant: none(), pair: none(), priority: none() }
   let dead = false
   let foreignSince = -Infinity
+  let frontAgainAt: number | null = null
 
   const nameOf = {
     tenant: (row: ClaimedRow) => row[1],
@@ -61,6 +64,7 @@ export function createClaimWalk(): ClaimWalk {
         held.since = now
       }
       held.fresh = held.of.size === 0
+      frontAgainAt = null
     },
     meetsForeign: () => performance.now() - foreignSince < keysLastMs,
     meetsDead: () => dead,
@@ -80,8 +84,9 @@ export function createClaimWalk(): ClaimWalk {
     lastKey: () => (dead ? (keys.priority.of.get('')?.past ?? noKey) : noKey),
     learn(form, rows) {
       const first = rows[0]
-      if (first === undefined) return
       const held = keys[form]
+      frontAgainAt = first === undefined && !held.fresh ? held.since + keysLastMs : null
+      if (first === undefined) return
       const met = first[13] ?? null
       if (met === 'dead') dead = true
       else if (met === 'foreign') foreignSince = performance.now()
@@ -94,5 +99,6 @@ export function createClaimWalk(): ClaimWalk {
         held.of.set(name, { kind: row[2], tenantId: row[1], past: [row[6], availableAt, row[0]] })
       }
     },
+    retryInMs: () => (frontAgainAt === null ? null : Math.max(Math.ceil(frontAgainAt - performance.now()), 1)),
   }
 }

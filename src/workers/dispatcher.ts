@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
-import { firstRotation, rotate, roundsFor, type Rotation } from '../jobs/fairness.ts'
+import { broughtAll, firstRotation, rotate, roundsFor, type Rotation } from '../jobs/fairness.ts'
 import { claimFairByKindPastDead } from '../sql/claim-fair-by-kind-past-dead.ts'
 import { claimFairByKind } from '../sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../sql/claim-fair-of-tenants.ts'
@@ -30,9 +30,11 @@ export interface PoolSpec {
 export interface Dispatcher {
   /** Claims up to `limit` jobs in the pool's order; tenants in `passedOver` are left out. */
   claim(limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]>
+  /** Whether the last claim brought all that is due and that nobody else is claiming. False where that is not known. */
+  tookAll(): boolean
   /** There may be due jobs, or room under a cap. */
   wake(): void
-  /** Others were just claiming what is due: when to look again, in milliseconds; null: nobody was. */
+  /** When to look again, in milliseconds, since others were just claiming what is due or it may have been stepped over; null: nothing of the sort. */
   retryInMs(): number | null
 }
 
@@ -54,18 +56,27 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
   const capped = createCappedDispatcher({ spec, pool, worker, instanceId, rules, unheard })
   const walk = createClaimWalk()
   let cappedFirst = false
+  let tookAll = false
   /** How many claims in a row have found due jobs that others were just claiming. */
   let contended = 0
 
-  const claimRows = async (params: ClaimParams, limit: number, shape: ClaimShape): Promise<readonly ClaimedRow[]> => {
+  /**
+   * Kind-first where pairs are left out, or while jobs of kinds that are not served here are due: foreign jobs in front cost it nothing.
+   * Tenant-first else: a quarter of the price with nine kinds and 100 tenants. A wrong guess costs time, never order.
+   */
+  const isByKind = (shape: ClaimShape): boolean =>
+    Object.keys(shape.excludedPairs).length > 0 ||
+    Object.keys(shape.pairBounds).length > 0 ||
+    walk.meetsForeign() ||
+    [...rules.dueKinds()].some((kind) => !shape.kinds.includes(kind) && !kindsWithOwnSlot.includes(kind))
+
+  const claimRows = async (
+    params: ClaimParams,
+    limit: number,
+    shape: ClaimShape,
+    byKind: boolean,
+  ): Promise<readonly ClaimedRow[]> => {
     const [, , , kinds, , excludedPairs, excludedTenants] = params
-    // Kind-first where pairs are left out, or while jobs of kinds that are not served here are due: foreign jobs in front cost it nothing.
-    // Tenant-first else: a quarter of the price with nine kinds and 100 tenants. A wrong guess costs time, never order.
-    const byKind =
-      Object.keys(shape.excludedPairs).length > 0 ||
-      Object.keys(shape.pairBounds).length > 0 ||
-      walk.meetsForeign() ||
-      [...rules.dueKinds()].some((kind) => !kinds.includes(kind) && !kindsWithOwnSlot.includes(kind))
     const bounds = JSON.stringify(shape.pairBounds)
     if (spec.dispatch === 'priority') {
       walk.begin('priority', JSON.stringify([kinds, excludedPairs, excludedTenants]))
@@ -124,22 +135,23 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       JSON.stringify(shape.excludedPairs),
       JSON.stringify(excluded),
     ]
-    const answer = await unheard.hear(lease, claimRows(params, limit, shape))
+    const byKind = isByKind(shape)
+    const answer = await unheard.hear(lease, claimRows(params, limit, shape, byKind))
     const isLocked = foundLocked(answer)
     contended = isLocked ? contended + 1 : 0
     const rows = isLocked ? [] : answer
-    if (spec.dispatch === 'fair')
-      rotation = rotate(
-        rotation,
-        rows.map((row) => row[1]),
-        limit,
-        rules.weightOf,
-      )
+    tookAll = !byKind && !walk.meetsDead() && !isLocked && rows.length < limit
+    if (spec.dispatch === 'fair') {
+      const tenantsOfJobs = rows.map((row) => row[1])
+      tookAll &&= spec.tenantIds === null && broughtAll(rotation, tenantsOfJobs, limit, rules.weightOf)
+      rotation = rotate(rotation, tenantsOfJobs, limit, rules.weightOf)
+    }
     return runsOf(rows, lease, performance.now())
   }
 
   return {
     async claim(limit, shape, passedOver) {
+      tookAll = false
       const found = await unheard.find()
       if (found.length > 0) return found
       if (shape.caps === null) return claimUncapped(limit, shape, passedOver)
@@ -153,18 +165,21 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       const [one, other] = cappedFirst ? claims : claims.toReversed()
       const first = await one!(limit)
       try {
-        return [...first, ...(await other!(limit - first.length))]
+        const second = await other!(limit - first.length)
+        tookAll = false
+        return [...first, ...second]
       } catch (error) {
         // What is claimed already is run; the next claim meets the fault again.
         if (first.length === 0) throw error
         return first
       }
     },
+    tookAll: () => tookAll,
     wake: capped.wake,
     retryInMs() {
       const freeAgain = contended === 0 ? null : Math.min(2 ** contended, longestContentionMs) * (1 + Math.random())
-      const unlocked = capped.retryInMs()
-      return freeAgain === null || unlocked === null ? (freeAgain ?? unlocked) : Math.min(freeAgain, unlocked)
+      const times = [freeAgain, capped.retryInMs(), walk.retryInMs()].filter((ms) => ms !== null)
+      return times.length === 0 ? null : Math.min(...times)
     },
   }
 }

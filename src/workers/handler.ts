@@ -1,5 +1,5 @@
 import type { QueryResult, QueryResultRow } from 'pg'
-import type { EnqueueInput, Enqueued } from '../sql/enqueue-jobs.ts'
+import type { EnqueueInput, Enqueued } from '../sql/enqueue-job.ts'
 import type { Effect } from './effect.ts'
 
 /** What a handler knows of its job. */

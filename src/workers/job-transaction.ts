@@ -1,5 +1,5 @@
 import type { PoolClient, QueryConfig } from 'pg'
-import { enqueueOne } from '../sql/enqueue-jobs.ts'
+import { enqueueOne } from '../sql/enqueue-job.ts'
 import type { JobTransaction } from './handler.ts'
 
 /** What a kind writes may take longer than our own statements. */

@@ -23,6 +23,8 @@ interface PromoterDeps {
 const batch = 1_000
 /** Wake-ups come by the thousand while a queue drains: one look in this time is enough. */
 const lookAtMostEveryMs = 20
+/** What is due now is claimed first: to look beside the claim cost each job that came into an idle system half a millisecond. */
+const lookAfterMs = 5
 
 export function createPromoter({ pool, events, pulses, pollMs, onPromoted }: PromoterDeps): Promoter {
   const loop = createLoop({
@@ -40,5 +42,18 @@ export function createPromoter({ pool, events, pulses, pollMs, onPromoted }: Pro
       return nextMs === null ? pollMs : Math.max(Math.min(nextMs + 0.5, pollMs), 1)
     },
   })
-  return { start: loop.start, wake: loop.ring, stop: loop.stop }
+  let soon: NodeJS.Timeout | undefined
+  return {
+    start: loop.start,
+    wake() {
+      soon ??= setTimeout(() => {
+        soon = undefined
+        loop.ring()
+      }, lookAfterMs)
+    },
+    stop() {
+      clearTimeout(soon)
+      return loop.stop()
+    },
+  }
 }

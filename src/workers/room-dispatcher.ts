@@ -18,10 +18,14 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
   let nextLookAt = 0
   let woken = true
   let roomedFirst = false
+  let roomedAll = false
+  let filled = false
 
   const claimRoomed: Dispatcher['claim'] = async (limit, shape, passedOver) => {
     const now = performance.now()
-    if (limit <= 0 || now < nextLookAt || (!woken && now < nextLookAt + quietForMs - lookEveryMs)) return []
+    roomedAll = true
+    const isQuiet = !woken && roomed.retryInMs() === null
+    if (limit <= 0 || now < nextLookAt || (isQuiet && now < nextLookAt + quietForMs - lookEveryMs)) return []
     return rooms.alone(async () => {
       const { kinds, most } = rooms.open(shape.kinds)
       if (kinds.length === 0) return []
@@ -29,6 +33,7 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
       if (passedOver.length === 0) woken = false
       const runs = await roomed.claim(Math.min(limit, most), { ...shape, kinds }, passedOver)
       for (const run of runs) rooms.taken(run.kind)
+      roomedAll = runs.length === 0 || roomed.tookAll()
       if (runs.length > 0) woken = true
       else if (passedOver.length === 0) nextLookAt = performance.now() + lookEveryMs
       return runs
@@ -40,18 +45,21 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
 
   return {
     async claim(limit, shape, passedOver) {
-      // Each goes first every other time, so that neither waits for the other's backlog.
-      roomedFirst = !roomedFirst
+      // Under a backlog each goes first every other time, so that neither waits for the other's. Else no job waits for a look at the heavy kinds.
+      roomedFirst = filled && !roomedFirst
       const [one, other] = roomedFirst ? [claimRoomed, claimFree] : [claimFree, claimRoomed]
       const first = await one(limit, shape, passedOver)
       try {
-        return [...first, ...(await other(limit - first.length, shape, passedOver))]
+        const runs = [...first, ...(await other(limit - first.length, shape, passedOver))]
+        filled = runs.length >= limit
+        return runs
       } catch (error) {
         // What is claimed already is run; the next claim meets the fault again.
         if (first.length === 0) throw error
         return first
       }
     },
+    tookAll: () => free.tookAll() && roomedAll,
     wake() {
       woken = true
       free.wake()

@@ -106,6 +106,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     return buffer > 0 && want < buffer / 2 ? 0 : Math.min(want, largestClaim)
   }
 
+  let tookAll = false
   const claim = async (want: number, now: ClaimShape): Promise<readonly Run[]> => {
     // The order of priority knows of no shares.
     const over =
@@ -114,7 +115,9 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
         : []
     let runs = await dispatcher.claim(want, now, over)
     // What nobody else wants, the tenant over its share may have.
+    tookAll = runs.length === 0 || over.length === 0
     if (runs.length === 0 && over.length > 0) runs = await dispatcher.claim(want, now, [])
+    tookAll &&= dispatcher.tookAll()
     if (runs.length === 0) return runs
     deps.afterClaim()
     events.emit({ type: 'jobs:claimed', worker: worker.name, jobs: runs.map(factsOf) })
@@ -130,6 +133,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     wanted,
     shape,
     claim,
+    tookAll: () => tookAll,
     retryInMs: dispatcher.retryInMs,
     events,
     pulse: deps.pulse,

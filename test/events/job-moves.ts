@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { enqueueOne } from '../../src/sql/enqueue-jobs.ts'
+import { enqueueOne } from '../../src/sql/enqueue-job.ts'
 import { failJobs } from '../../src/sql/fail-jobs.ts'
 import { finishJobs } from '../../src/sql/finish-jobs.ts'
 import type { Queryable } from '../../src/sql/statement.ts'

@@ -83,7 +83,8 @@ test('the greatest id below another has every digit right', () => {
 })
 
 test.each([
-  [10, 0, 1],
+  [10, 0, 10],
+  [17, 0, 1],
   [10, 20, 1],
   [10, 10, 1],
   [10, 3, 4],

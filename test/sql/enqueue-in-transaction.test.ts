@@ -73,9 +73,9 @@ test('a pool, and Prisma outside of a transaction, commit at once', async () => 
   expect(await jobs()).toHaveLength(2)
 })
 
-test('everything that a job may say is kept', async () => {
+test.each(['pg', 'Prisma'] as const)('everything that a job may say is kept, by %s', async (by) => {
   const availableAt = new Date(Date.now() + 60_000)
-  await enqueue(database.pool, {
+  await enqueue(by === 'pg' ? database.pool : prisma, {
     ...job,
     tenant: 'platform',
     priority: 7,

@@ -8,6 +8,7 @@ import { replayJob } from '../../src/sql/replay-job.ts'
 import { stopJob } from '../../src/sql/stop-job.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { leaveOut } from '../support/leave-out.ts'
+import { until } from '../support/until.ts'
 import { oldestServerMissing } from '../support/oldest-server.ts'
 import { claimOf, journalOf, registerTestKinds, storedJob, testTenant, testWorker, type TestWorker } from './support.ts'
 
@@ -77,6 +78,60 @@ for (const version of [18, 16] as const) {
         'select instance_id, lease::text from mdm.aa_claim where $1 = any (job_ids)',
         [id],
       )
+
+    test('a job of no tenant is refused, and a tenant with jobs stays: nothing else holds the two together', async () => {
+      await expect(insert({ tenant_id: '00000000-0000-7000-8000-000000000000' })).rejects.toMatchObject({
+        code: '23503',
+        message: "unknown tenant '00000000-0000-7000-8000-000000000000'; create it first",
+      })
+      const own = await testTenant(database)
+      await insert({ tenant_id: own, status: 'done' })
+      for (const move of ['delete from mdm.aa_tenant', 'update mdm.aa_tenant set id = mdm.uuid_v7()'])
+        await expect(database.sql(`${move} where id = $1`, [own])).rejects.toMatchObject({
+          code: '23001',
+          hint: expect.stringContaining('Close it instead') as string,
+        })
+      await database.sql('delete from mdm.aa_job where tenant_id = $1', [own])
+      await database.sql('delete from mdm.aa_tenant where id = $1', [own])
+    })
+
+    test('a tenant does not go while a job of it is being enqueued, and none comes in while it goes', async () => {
+      const own = await testTenant(database)
+      const enqueuer = await database.pool.connect()
+      const remover = await database.pool.connect()
+      const enqueue = (text = 'select from mdm.enqueue_job($1, $2, $3)') => enqueuer.query(text, ['seeded', '{}', own])
+      const waits = (client: { readonly processID?: number | null }) =>
+        until(
+          async () =>
+            (
+              await database.sql(`select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`, [
+                client.processID,
+              ])
+            ).length > 0,
+          'it waits',
+        )
+      try {
+        await enqueuer.query('begin')
+        await enqueue()
+        const removed = remover.query('delete from mdm.aa_tenant where id = $1', [own]).catch((error: unknown) => error)
+        await waits(remover as never)
+        await enqueuer.query('commit')
+        expect(await removed).toMatchObject({ code: '23001' })
+
+        await database.sql('delete from mdm.aa_job where tenant_id = $1', [own])
+        await remover.query('begin')
+        await remover.query('delete from mdm.aa_tenant where id = $1', [own])
+        const enqueued = enqueue().catch((error: unknown) => error)
+        await waits(enqueuer as never)
+        await remover.query('commit')
+        expect(await enqueued).toMatchObject({
+          message: `job 1 of the batch: unknown tenant '${own}'; create it first`,
+        })
+      } finally {
+        enqueuer.release()
+        remover.release()
+      }
+    })
 
     test('the seed’s claim and recovery run unchanged and are whole moves', async () => {
       const own = await testTenant(database)
@@ -264,12 +319,31 @@ for (const version of [18, 16] as const) {
       expect((await job(id)).status).toBe('dlq')
     })
 
-    test('T06: a time without end is refused', async () => {
+    test.each([
+      ['T06: a time without end', { available_at: 'infinity' }, 'available_at and created_at must be finite'],
+      ['a priority', { priority: 1_001 }, 'priority 1001 is outside 0 to 1000'],
+      ['a limit of attempts', { max_attempts: 0 }, 'max_attempts 0 is outside 1 to 100'],
+      ['a payload', { payload: '[]' }, 'payload must be a JSON object'],
+      ['a key', { idempotency_key: '' }, 'idempotency_key must have 1 to 255 characters'],
+      ['a kind', { job_kind: 'No Kind' }, "job_kind 'No Kind' is no name of a kind"],
+      [
+        'a stop request',
+        { stop_cause: 'stopped' },
+        'stop_requested_at, stop_cause and stop_requested_by belong together',
+      ],
+      ['a cause', { stop_cause: 'x', stop_requested_at: 'now', stop_requested_by: 'x' }, "stop_cause is 'cancelled'"],
+    ])('%s that no job can have is refused, new and changed by hand', async (_, columns: object, message) => {
+      await expect(insert(columns)).rejects.toMatchObject({
+        code: '23514',
+        message: expect.stringContaining(message) as string,
+      })
+      const id = await insert()
+      const before = await job(id)
+      const names = Object.keys(columns).map((name, index) => `${name} = $${index + 2}`)
       await expect(
-        database.sql(`insert into mdm.aa_job (tenant_id, job_kind, available_at) values ($1, 'seeded', 'infinity')`, [
-          tenantId,
-        ]),
-      ).rejects.toThrow('aa_job_times_finite')
+        database.sql(`update mdm.aa_job set ${names.join(', ')} where id = $1`, [id, ...Object.values(columns)]),
+      ).rejects.toMatchObject({ code: '23514', message: expect.stringContaining(message) as string })
+      expect(await job(id)).toEqual(before)
     })
 
     test('v_job_dlq shows what is dead, with error, payload and tenant', async () => {

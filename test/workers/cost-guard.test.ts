@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createPools, type Pools } from '../../src/db/pool.ts'
 import { claimFair } from '../../src/sql/claim-fair.ts'
+import { enqueueBatch } from '../../src/sql/enqueue-batch.ts'
 import { finishJobs } from '../../src/sql/finish-jobs.ts'
 import { defineKind } from '../../src/workers/define-kind.ts'
 import { claimParams, drawLease, noTenant, registerTestKinds, testWorker } from '../sql/support.ts'
@@ -114,6 +115,45 @@ test('claim and settle keep their budgets of WAL and buffers', async () => {
     // journal's row with two entries). An index more on what changes is 100 to 180, a journal row for the claim 300.
     expect(many.walBytes / group).toBeLessThan(430)
     expect(settled.walBytes / group).toBeLessThan(610)
+  } finally {
+    await pools.end()
+  }
+})
+
+test('an enqueue keeps its budget of WAL and buffers, alone and by the thousand', async () => {
+  const pools = createPools(database.url)
+  const session = { query: pools.enqueue.query.bind(pools.enqueue) }
+  try {
+    const [tenant] = await database.sql<{ id: string }>(`select id from mdm.aa_tenant where tenant_key = 'cost1'`)
+    const enqueue = (count: number) => {
+      const all = <Value>(value: Value) => Array.from({ length: count }, () => value)
+      return enqueueBatch(
+        session,
+        all(tenant!.id),
+        all('cost_1'),
+        all('{"i":1}'),
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+        [],
+        'cost',
+        null,
+      )
+    }
+    await enqueue(1)
+    const one = await costOf(pools.enqueue, () => enqueue(1))
+    const many = await costOf(pools.enqueue, () => enqueue(1_000))
+    expect([one.answer.length, many.answer.length]).toEqual([1, 1_000])
+    // 20 and 20.2: the row with its three entries, the journal's row with three, tenant and kind. A foreign key that looks for the tenant
+    // once more and locks it is 3 and 56 bytes.
+    expect(one.buffers).toBeLessThan(23)
+    expect(many.buffers / 1_000).toBeLessThan(22)
+    // 909 bytes and 1,052 (pages that split).
+    expect(one.walBytes).toBeLessThan(950)
+    expect(many.walBytes / 1_000).toBeLessThan(1_100)
   } finally {
     await pools.end()
   }

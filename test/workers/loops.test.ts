@@ -56,6 +56,7 @@ const loops: Record<string, () => void> = {
       wanted: () => 1,
       shape: never as never,
       claim: never,
+      tookAll: () => false,
       retryInMs: () => null,
       events,
       pulse: pulses.of('claim loop'),

@@ -161,6 +161,21 @@ describe('P01: while a session holds an old snapshot', () => {
     claims.pass(1_000)
     expect(await claims.next()).toContain(urgent)
   })
+
+  test('what comes in front of the last claimed job is claimed within a second, though no poll and no wake-up follows', async () => {
+    const engine = await start([kind('held')], { pollMs: 3_600_000 })
+    for (let nth = 1; nth <= 5; nth += 1) {
+      await enqueue('held', 150)
+      await database.sql(`select pg_notify('mdm_wakeup', '')`)
+      await allDone(jobs + 151 * nth - 1)
+      await enqueue('held', 1, { priority: 0 })
+      await database.sql(`select pg_notify('mdm_wakeup', '')`)
+      // The rules are read every ten seconds, and wake it too.
+      await allDone(jobs + 151 * nth, 5_000)
+    }
+    expect(await done()).toBe(jobs + 5 * 151)
+    await engine.stop()
+  })
 })
 
 test.each(['fair', 'priority'] as const)(

@@ -23,30 +23,42 @@ export interface Enqueued {
   readonly outcome: EnqueueOutcome
 }
 
-export const enqueueJobs = statement<[jobsJson: string, notify: boolean], { job_id: string; outcome: EnqueueOutcome }>(
-  'enqueue_jobs',
-  `-- (nothing) -> pending, in the caller's transaction; the answers in order
-select job_id, outcome from mdm.enqueue_jobs($1::jsonb, $2)`,
-)
+type JobValues = [
+  kind: string,
+  payloadText: string,
+  tenant: string,
+  idempotencyKey: string | null,
+  onConflict: 'ignore' | 'update',
+  priority: number | null,
+  availableAt: string | null,
+  maxAttempts: number | null,
+  tags: readonly string[],
+  correlationId: string | null,
+  notify: boolean,
+]
 
-/** One job for `mdm.enqueue_jobs`. */
-export function enqueueJson(job: EnqueueInput): Record<string, unknown> {
-  return {
-    kind: job.kind,
-    payload: job.payload,
-    tenant: job.tenant ?? 'default',
-    idempotency_key: job.idempotencyKey,
-    on_conflict: job.onConflict,
-    priority: job.priority,
-    available_at: job.availableAt?.toISOString(),
-    max_attempts: job.maxAttempts,
-    tags: job.tags,
-    correlation_id: job.correlationId,
-  }
-}
+export const enqueueJob = statement<JobValues, { job_id: string; outcome: EnqueueOutcome }>(
+  'enqueue_job',
+  `-- (nothing) -> pending, in the caller's transaction
+select job_id, outcome
+  from mdm.enqueue_job($1, $2::jsonb, $3, $4, $5, $6::int, $7::timestamptz, $8::int, $9::text[], $10, $11)`,
+)
 
 /** Enqueues one job in the caller's transaction; `notify` wakes the workers at its commit. */
 export async function enqueueOne(db: Queryable, job: EnqueueInput, notify = true): Promise<Enqueued> {
-  const [row] = await enqueueJobs(db, JSON.stringify([enqueueJson(job)]), notify)
+  const [row] = await enqueueJob(
+    db,
+    job.kind,
+    JSON.stringify(job.payload),
+    job.tenant ?? 'default',
+    job.idempotencyKey ?? null,
+    job.onConflict ?? 'ignore',
+    job.priority ?? null,
+    job.availableAt?.toISOString() ?? null,
+    job.maxAttempts ?? null,
+    job.tags ?? [],
+    job.correlationId ?? null,
+    notify,
+  )
   return { jobId: row!.job_id, outcome: row!.outcome }
 }

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest'
+import { createEvents } from '../../src/jobs/event.ts'
+import { createClaimLoop } from '../../src/workers/claim-loop.ts'
+import type { ClaimShape } from '../../src/workers/claim-rules.ts'
+import { createPulses } from '../../src/workers/pulses.ts'
+import type { Run } from '../../src/workers/run.ts'
+import { until } from '../support/until.ts'
+
+const shape = {
+  kinds: ['chore'],
+  excludedPairs: {},
+  excludedTenants: {},
+  pairBounds: {},
+  caps: null,
+  reopensInMs: null,
+}
+
+/** So many turns of the queue of microtasks, as a handler takes that has nothing to wait for. */
+async function microtasks(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await Promise.resolve()
+}
+
+test.each(Array.from({ length: 12 }, (_, turns) => turns))(
+  'a slot that comes free %i microtasks after its claim is filled again, without a poll or a wake-up',
+  async (turns) => {
+    let free = 1
+    let left = 50
+    const loop = createClaimLoop({
+      wanted: () => free,
+      shape: () => shape as unknown as ClaimShape,
+      async claim() {
+        await new Promise(setImmediate)
+        if (left === 0) return []
+        left -= 1
+        free -= 1
+        void microtasks(turns).then(() => {
+          free += 1
+          loop.look()
+        })
+        return [{} as Run]
+      },
+      tookAll: () => false,
+      retryInMs: () => null,
+      events: createEvents(() => undefined),
+      pulse: createPulses(Infinity).of('test'),
+      pollMs: 3_600_000,
+    })
+    loop.wake()
+    try {
+      await until(() => left === 0, 'all jobs are claimed', 2_000)
+      expect(free).toBe(1)
+    } finally {
+      await loop.stop()
+    }
+  },
+)
+
+test('a claim that brought all there was is made sure of later, one that may have left something at once', async () => {
+  let asked = 0
+  const loopOf = (all: boolean) =>
+    createClaimLoop({
+      wanted: () => 4,
+      shape: () => shape as unknown as ClaimShape,
+      claim: async () => ((asked += 1) === 1 ? [{ kind: 'chore', tenantId: 'a' } as Run] : []),
+      tookAll: () => all,
+      retryInMs: () => null,
+      events: createEvents(() => undefined),
+      pulse: createPulses(Infinity).of('test'),
+      pollMs: 3_600_000,
+    })
+  const sure = loopOf(true)
+  sure.look()
+  await new Promise(setImmediate)
+  expect(asked).toBe(1)
+  await until(() => asked === 2, 'it has looked again')
+  await sure.stop()
+
+  asked = 0
+  const unsure = loopOf(false)
+  unsure.look()
+  await new Promise(setImmediate)
+  expect(asked).toBe(2)
+  await unsure.stop()
+})
