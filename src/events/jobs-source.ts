@@ -10,7 +10,7 @@ import type { JobsSelection } from './jobs-selection.ts'
 import { createJournalReader } from './journal-reader.ts'
 import { isSamePosition } from './journal-position.ts'
 import type { Told } from './journal-window.ts'
-import { claimName, jobCursorOf, jobsCursorOf, minuteNow, type JobsCursor } from './stream-cursor.ts'
+import { claimName, isExactCursor, jobCursorOf, jobsCursorOf, minuteNow, type JobsCursor } from './stream-cursor.ts'
 import { createToldClaims } from './told-claims.ts'
 
 /** Reads the journal for one stream of many jobs, or for all of them that are alike. */
@@ -32,8 +32,8 @@ interface SourceHooks {
   readonly onEnd: () => void
   /** Called before it waits for news with nothing gathered. */
   readonly onRest?: () => void
-  /** Called with each batch the moment it is made. */
-  readonly onBatch?: (batch: JobUpdateBatch) => void
+  /** Called with each batch the moment it is made; `isExact`: its cursor says all that was told. */
+  readonly onBatch?: (batch: JobUpdateBatch, isExact: boolean) => void
 }
 
 /** Without news an empty batch says that the stream lives, and brings a fresh cursor. */
@@ -134,9 +134,9 @@ export function createJobsSource(
   const deliver = (batch: JobBatch, resync: boolean): JobUpdateBatch => {
     gathered = undefined
     if (reader.isAtEnd()) claims.forgetOld(feed.running)
-    const cursor = jobsCursorOf({ position: reader.position(), minute: minuteNow(), claims: claims.names() })
-    const delivered = { cursor, updates: batch.updates(), resync }
-    onBatch?.(delivered)
+    const here: JobsCursor = { position: reader.position(), minute: minuteNow(), claims: claims.names() }
+    const delivered = { cursor: jobsCursorOf(here), updates: batch.updates(), resync }
+    onBatch?.(delivered, isExactCursor(here))
     return delivered
   }
 

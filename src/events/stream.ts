@@ -7,12 +7,26 @@ export interface Stream<T> extends AsyncIterableIterator<T, undefined> {
   return(): Promise<IteratorResult<T, undefined>>
   /** The next item where it is there without waiting for anything, for who writes several at once. Never while `next` waits. */
   ready(): T | undefined
-  /**
-   * Calls once when there is something: then ask `ready`, and where that has nothing, `next`. What thousands are told at once costs far
-   * less this way than by as many promises. False: it will not call, ask `next`.
-   */
-  listen(hear: () => void): boolean
+  /** Hands on what comes from now on, the moment it is there: what thousands are told at once costs far less than by as many promises. False: ask `next`. */
+  listen(hearer: Hearer<T>): boolean
   [Symbol.asyncIterator](): Stream<T>
+}
+
+/** Who is told instead of asking; neither call may throw. Not asked for anything meanwhile: who has to ask `next` is woken first. */
+export interface Hearer<T> {
+  /** Takes the next item; `more`: others are there, ask `ready`. False: it was taken, but the listening has ended. */
+  hear(item: T, more: boolean): boolean
+  /** The listening has ended: `next` says what comes. */
+  wake(): void
+  /** Hearers of one crowd make the same of an item: the first of them does so for all. Left out: each for itself. */
+  readonly crowd?: Crowd<T> | undefined
+}
+
+export interface Crowd<T> {
+  /** Two of the same name are the same. */
+  readonly name: string
+  /** As `hear` of each of these. Calls `ended` for whom the listening has ended; `isTaken`: with this item, else before it. */
+  hear(item: T, hearers: Iterable<Hearer<T>>, ended: (hearer: Hearer<T>, isTaken: boolean) => void): void
 }
 
 interface Source<T> {
@@ -20,8 +34,8 @@ interface Source<T> {
   pull(): Promise<T | undefined>
   /** An item that is there already. Not called while a `pull` is under way. */
   poll?(): T | undefined
-  /** As a stream's `listen`; not called while a `pull` is under way. It calls after `release`, too. */
-  listen?(hear: () => void): boolean
+  /** As a stream's `listen`; not called while a `pull` is under way. `release` wakes who listens. */
+  listen?(hearer: Hearer<T>): boolean
   /** Called once, when the stream ends for whatever reason: lets go of everything, timers too. */
   release(): void
 }
@@ -60,7 +74,7 @@ export function createStream<T>({ pull, poll, listen, release }: Source<T>): Str
       })
     },
     ready: () => (ended || waiting.size > 0 ? undefined : poll?.()),
-    listen: (hear) => !ended && waiting.size === 0 && listen?.(hear) === true,
+    listen: (hearer) => !ended && waiting.size === 0 && listen?.(hearer) === true,
     return() {
       end()
       return Promise.resolve(done)

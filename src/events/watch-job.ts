@@ -9,7 +9,7 @@ import { createLatestProgress } from './latest-progress.ts'
 import { patiently } from './patiently.ts'
 import { jobCursorOf, readJobCursor } from './stream-cursor.ts'
 import { StreamError } from './stream-error.ts'
-import { createStream, type Stream } from './stream.ts'
+import { createStream, type Hearer, type Stream } from './stream.ts'
 
 export interface WatchJob {
   readonly jobId: string
@@ -49,6 +49,30 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
   let left = false
   const isLeft = (): boolean => left
 
+  /** Was told everything: takes each event as it comes. */
+  let hearer: Hearer<JobUpdate> | undefined
+
+  /** Has `next` look again. */
+  const ask = (): void => {
+    bell.ring()
+    hearNoMore()?.wake()
+  }
+
+  const hearNoMore = (): Hearer<JobUpdate> | undefined => {
+    const former = hearer
+    hearer = undefined
+    if (former !== undefined) pulledAt = performance.now()
+    return former
+  }
+
+  /** Of what was told the first; the rest is asked for in the same breath. */
+  const hearNext = (): void => {
+    const update = takeTold()
+    if (update === undefined) return ask()
+    if (!hearer!.hear(update, told.length > 0)) hearNoMore()
+    else if (isOver || hasMissed || told.length > 0) ask()
+  }
+
   const member: Member = {
     jobId,
     wants: (event) => event.jobId === jobId,
@@ -59,16 +83,17 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
         hasMissed = true
         told = []
       }
-      bell.ring()
+      if (hearer === undefined) bell.ring()
+      else hearNext()
     },
     wantsProgress: options.progressEveryMs !== null,
     tellProgress(job) {
       progress.report(job)
-      bell.ring()
+      ask()
     },
     missing() {
       hasMissed = true
-      bell.ring()
+      ask()
     },
     end: () => void stream.return(),
   }
@@ -147,6 +172,14 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
     }
   }
 
+  /** The same of what needs neither the journal nor an error to be told. */
+  const takeTold = (): JobUpdate | undefined => {
+    const next = past[0] ?? told[0]
+    if (isOver || next === undefined || !sees(next.event.tenantId)) return undefined
+    missed = 0
+    return past.length > 0 || !hasMissed ? nextEvent() : undefined
+  }
+
   /** Whether a last report has to go before the end of a run. */
   const isUntoldEnd = ({ event, job }: Told): boolean =>
     member.wantsProgress &&
@@ -191,25 +224,17 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
         missed = 0
       }
     },
-    poll() {
-      const next = past[0] ?? told[0]
-      if (!isOpen || isOver || next === undefined || !sees(next.event.tenantId)) return undefined
-      missed = 0
-      pulledAt = performance.now()
-      return past.length > 0 || !hasMissed ? nextEvent() : undefined
-    },
-    listen(hear) {
-      if (!isOpen || isOver || hasMissed || past.length > 0 || progress.nextDueMs() !== Infinity) return false
-      bell.listen(() => {
-        pulledAt = performance.now()
-        hear()
-      })
+    poll: () => (isOpen ? takeTold() : undefined),
+    listen(by) {
+      if (!isOpen || isOver || hasMissed || past.length + told.length > 0 || progress.nextDueMs() !== Infinity)
+        return false
+      hearer = by
       return true
     },
     release() {
       left = true
       hub.leave(member)
-      bell.ring()
+      ask()
     },
   })
   return stream

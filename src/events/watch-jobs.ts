@@ -4,7 +4,7 @@ import type { JobUpdateBatch } from './job-update.ts'
 import type { JobsSelection, SharedJobs } from './jobs-selection.ts'
 import { createJobsSource, type JobsSource } from './jobs-source.ts'
 import { readJobsCursor, type JobsCursor } from './stream-cursor.ts'
-import { createStream, type Stream } from './stream.ts'
+import { createStream, type Hearer, type Stream } from './stream.ts'
 
 export interface WatchJobs extends JobsSelection {
   /** Resume after this cursor. Null: from now on. */
@@ -32,6 +32,8 @@ export function watchJobs(hub: Hub, { after, scope, ...selection }: WatchJobs): 
   const bell = createBell()
   let left = false
   let own: JobsSource | undefined
+  /** The last cursor of its own reading says all that was told. */
+  let isAtExact = false
   let shared: Shared | undefined
   /** Gathered before it joined the others. */
   let rest: JobUpdateBatch | undefined
@@ -47,12 +49,34 @@ export function watchJobs(hub: Hub, { after, scope, ...selection }: WatchJobs): 
   }
 
   const onEnd = (): void => void stream.return()
+  /** Told everything that the shared reading has: takes each batch as it comes. */
+  let hearer: Hearer<JobUpdateBatch> | undefined
   const reader = {
-    news(): void {
-      if (own === undefined) bell.ring()
-      else join()
+    news(batch: JobUpdateBatch): void {
+      if (own !== undefined) return join()
+      if (hearer === undefined) return bell.ring()
+      const here = shared!
+      if (!isOf(here)) return hearNoMore()!.wake()
+      here.place += 1
+      cursor = batch.cursor
+      if (!hearer.hear(batch, false)) hearNoMore()
+    },
+    heard(next: number, at: string | null): void {
+      hearNoMore()
+      if (next === shared!.place) return
+      shared!.place = next
+      cursor = at
     },
     end: onEnd,
+  }
+
+  const hearNoMore = (): Hearer<JobUpdateBatch> | undefined => {
+    const former = hearer
+    if (former === undefined) return undefined
+    hearer = undefined
+    shared!.countAt = shared!.jobs.count()
+    pulledAt = performance.now()
+    return former
   }
 
   const attend = (seen: ViewScope): Shared => {
@@ -75,13 +99,27 @@ export function watchJobs(hub: Hub, { after, scope, ...selection }: WatchJobs): 
   }
 
   const goAlone = (start: JobsCursor | null): void => {
-    own = createJobsSource(hub, selection, start, { onEnd, onRest: join })
+    own = createJobsSource(hub, selection, start, {
+      onEnd,
+      onRest: join,
+      onBatch: (_, isExact) => (isAtExact = isExact),
+    })
+  }
+
+  /** The same where it stands at a batch that is still at hand: who comes back while much happens need not wait for peace. */
+  const joinAfter = (at: string): boolean => {
+    const place = shared?.jobs.placeAfter(at)
+    if (place === undefined) return false
+    own?.release()
+    own = undefined
+    shared!.place = place
+    return true
   }
 
   const begin = (): void => {
     const seen = scope?.()
     if (seen !== undefined) shared = attend(seen)
-    if (shared === undefined || from !== null) goAlone(from)
+    if (shared === undefined || (after !== null && !joinAfter(after))) goAlone(from)
   }
 
   /** Whether the reader still sees what the shared reading tells of. */
@@ -128,9 +166,11 @@ export function watchJobs(hub: Hub, { after, scope, ...selection }: WatchJobs): 
 
   const pull = async (idleMs: number): Promise<JobUpdateBatch | undefined> => {
     while (!left) {
-      const batch = (await own?.pull()) ?? takeRest() ?? takeShared()
+      const mine = await own?.pull()
+      const batch = mine ?? takeRest() ?? takeShared()
       if (left) return undefined
       if (batch !== undefined) {
+        if (mine !== undefined && isAtExact) joinAfter(batch.cursor)
         cursor = batch.cursor
         return batch
       }
@@ -152,14 +192,13 @@ export function watchJobs(hub: Hub, { after, scope, ...selection }: WatchJobs): 
         pulledAt = performance.now()
       }
     },
-    poll: () => (rest === undefined ? takeShared() : undefined),
-    listen(hear) {
+    poll: () => (rest === undefined && hearer?.crowd === undefined ? takeShared() : undefined),
+    listen(by) {
       if (own !== undefined || rest !== undefined || shared === undefined || shared.place < shared.jobs.next())
         return false
-      bell.listen(() => {
-        pulledAt = performance.now()
-        hear()
-      })
+      if (!isOf(shared)) return false
+      hearer = by
+      if (by.crowd !== undefined) shared.jobs.tellCrowd(reader, by, by.crowd)
       return true
     },
     release() {
@@ -168,6 +207,7 @@ export function watchJobs(hub: Hub, { after, scope, ...selection }: WatchJobs): 
       own?.release()
       shared?.jobs.leave(reader)
       bell.ring()
+      hearNoMore()?.wake()
     },
   })
   const closed = hub.opened(stream)

@@ -26,7 +26,7 @@ export async function openStream<Message>(
       return first
     },
     ready: () => (begun ? stream.ready() : undefined),
-    listen: (hear) => begun && stream.listen(hear),
+    listen: (hearer) => begun && stream.listen(hearer),
     return: () => stream.return(),
     [Symbol.asyncIterator]: () => opened,
   }

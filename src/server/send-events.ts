@@ -29,7 +29,8 @@ export async function sendEvents(response: ServerResponse, { status, headers, re
     'x-accel-buffering': 'no',
   })
   response.write(':\n\n')
-  const keepAlive = setInterval(() => response.write(':\n\n'), keepAliveMs)
+  // Who does not read gets none on top of what waits for it.
+  const keepAlive = setInterval(() => void (response.writableNeedDrain || response.write(':\n\n')), keepAliveMs)
   try {
     for (;;) {
       const step = await untilGone(source.next())

@@ -1,9 +1,6 @@
 import type { Outcome } from './call.ts'
 import { outcomeText } from './outcome-text.ts'
-import type { Results } from './shared-results.ts'
-
-/** Writes some results; a promise: when there is room again. */
-export type WriteResults = (outcomes: readonly Outcome[]) => Promise<void> | undefined
+import type { ResultHearer, Results, ResultWriter } from './shared-results.ts'
 
 /** One write is not larger by more than a message: who does not read has that much waiting. */
 const mostBytesAtOnce = 64 * 1024
@@ -12,10 +9,12 @@ const mostBytesAtOnce = 64 * 1024
  * Writes what is sound by itself, whatever is there in one go, and yields only what has errors, which are masked on their way. For the
  * protocol it is a stream that is mostly silent. The next result is fetched when there is room: a slow client is not pulled.
  */
-export function sendResults(results: Results, write: WriteResults): AsyncGenerator<Outcome, undefined> {
-  /** A result with errors, or a failure, that came behind others. */
+export function sendResults(results: Results, writer: ResultWriter): AsyncGenerator<Outcome, undefined> {
+  /** A result with errors that came behind others. */
   let held: Outcome | undefined
   let ended = false
+  /** It listens. */
+  let silence: PromiseWithResolvers<void> | undefined
 
   const gather = (first: Outcome): Outcome[] => {
     const outcomes = [first]
@@ -33,37 +32,33 @@ export function sendResults(results: Results, write: WriteResults): AsyncGenerat
     return outcomes
   }
 
-  /** Writes what comes as long as that needs no waiting; resolves when it does. */
-  const writeAtOnce = (): Promise<void> | undefined => {
-    // There before it listens: what is there already is heard at once.
-    const { promise } = (idle = Promise.withResolvers<void>())
-    if (results.listen(hear)) return promise
-    idle = undefined
-    return undefined
-  }
-  let idle: PromiseWithResolvers<void> | undefined
-
   const wake = (): void => {
-    idle?.resolve()
-    idle = undefined
+    silence?.resolve()
+    silence = undefined
   }
 
-  const hear = (): void => {
-    if (ended) return wake()
-    try {
-      const first = results.ready()
-      if (first === undefined) return wake()
-      if (first.errors !== undefined) {
-        held = first
-        return wake()
+  const hearer: ResultHearer = {
+    writer,
+    // One of thousands that hear the same: no promise as long as it needs none.
+    hear(outcome, more) {
+      if (ended) return false
+      if (outcome.errors !== undefined) {
+        held = outcome
+        wake()
+        return false
       }
-      const room = write(gather(first))
-      if (room !== undefined) void room.then(wake)
-      else if (held !== undefined || !results.listen(hear)) wake()
-    } catch (error) {
-      idle?.reject(error as Error)
-      idle = undefined
-    }
+      try {
+        const room = more ? writer.write(gather(outcome)) : writer.writeOne(outcome)
+        if (room === undefined && held === undefined) return true
+        if (room === undefined) wake()
+        else void room.then(wake)
+      } catch (error) {
+        silence?.reject(error as Error)
+        silence = undefined
+      }
+      return false
+    },
+    wake,
   }
 
   const sent: AsyncGenerator<Outcome, undefined> = {
@@ -74,15 +69,17 @@ export function sendResults(results: Results, write: WriteResults): AsyncGenerat
           held = undefined
           return { done: false, value }
         }
-        const silence = writeAtOnce()
-        if (silence !== undefined) {
-          await silence
+        // There before it listens: the source may have it wake at once.
+        const { promise } = (silence = Promise.withResolvers<void>())
+        if (results.listen(hearer)) {
+          await promise
           continue
         }
+        silence = undefined
         const step = await results.next()
         if (step.done === true || ended) break
         if (step.value.errors !== undefined) return step
-        const room = write(gather(step.value))
+        const room = writer.write(gather(step.value))
         if (room !== undefined) await room
       }
       return { done: true, value: undefined }

@@ -9,16 +9,28 @@ import {
   type ValidatedSubscriptionArgs,
 } from 'graphql'
 import { isAsyncIterable } from 'graphql-yoga'
-import type { Stream } from '../events/stream.ts'
+import type { Crowd, Hearer, Stream } from '../events/stream.ts'
 import type { Caller } from '../jobs/permissions.ts'
 import type { Call, Outcome } from './call.ts'
+import { presentRights } from './live-caller.ts'
 
 /** A subscription's results, each fetched when the one before has left. */
 export interface Results extends AsyncGenerator<Outcome, undefined> {
   /** The next result where it is there already, for who writes several at once; undefined: ask `next`. Never while `next` waits. */
   ready(): Outcome | undefined
-  /** Calls once when there may be something: then ask `ready`, and where that has nothing, `next`. False: ask `next`. */
-  listen(hear: () => void): boolean
+  /** Hands on what comes, as a stream's `listen`. False: ask `next`. */
+  listen(hearer: ResultHearer): boolean
+}
+
+/** Writes results; a promise: when there is room again. */
+export interface ResultWriter {
+  writeOne(outcome: Outcome): Promise<void> | undefined
+  write(outcomes: readonly Outcome[]): Promise<void> | undefined
+}
+
+/** Whom `writer` belongs to may get results by it alone. */
+export interface ResultHearer extends Hearer<Outcome> {
+  readonly writer: ResultWriter
 }
 
 /**
@@ -55,6 +67,18 @@ export function createSubscribeShared(contextFor: (call: Call) => object): Subsc
     const source = await createSourceEventStream(validated)
     if (!isAsyncIterable(source)) return source
     const question = questionOf(validated, args)
+    let scopes: Caller['scopes'] | undefined
+    let tenantIds: Caller['tenantIds'] | undefined
+    let key = ''
+
+    /** What results depend on beside the event. */
+    const keyNow = (): string => {
+      const { caller } = call
+      if (caller === null) return `${question} nobody`
+      if (caller.scopes === scopes && caller.tenantIds === tenantIds) return key
+      ;({ scopes, tenantIds } = caller)
+      return (key = `${question} ${rightsOf(caller)}`)
+    }
 
     // Loaders remember what they read: each message has its own.
     const execute = (value: unknown): Executed =>
@@ -63,7 +87,7 @@ export function createSubscribeShared(contextFor: (call: Call) => object): Subsc
     const executeShared = (value: unknown): Executed => {
       if (typeof value !== 'object' || value === null) return execute(value)
       const results = keptOf(value)
-      const key = `${question} ${rightsOf(call.caller)}`
+      const key = keyNow()
       const known = results.get(key)
       if (known !== undefined)
         return known instanceof Promise ? known.then((result) => (isSound(result) ? result : execute(value))) : known
@@ -74,13 +98,97 @@ export function createSubscribeShared(contextFor: (call: Call) => object): Subsc
       else settle(own)
       return own
     }
-    return resultsOf(source, executeShared)
+
+    const listenerOf = (hearer: ResultHearer, hear: Hearer<unknown>['hear']): Hearer<unknown> =>
+      call.caller === null
+        ? { hear, wake: hearer.wake }
+        : new Listener(hearer, hear, call.caller, { name: keyNow(), hear: hearTogether }, executeShared)
+    return resultsOf(source, executeShared, listenerOf)
   }
 }
 
 const isSound = ({ errors }: Outcome): boolean => errors === undefined
 
-function resultsOf(source: AsyncIterable<unknown>, execute: (value: unknown) => Executed): Results {
+type Ended = (hearer: Hearer<unknown>, isTaken: boolean) => void
+
+/** One of a crowd. A class, as thousands are gone through for each event: what hangs together lies together. */
+class Listener implements Hearer<unknown> {
+  readonly hear: Hearer<unknown>['hear']
+  readonly wake: () => void
+  readonly crowd: Crowd<unknown>
+  readonly #writer: ResultWriter
+  readonly #caller: Caller
+  readonly #rights: Caller
+  readonly #execute: (value: unknown) => Executed
+
+  constructor(
+    { wake, writer }: ResultHearer,
+    hear: Hearer<unknown>['hear'],
+    caller: Caller,
+    crowd: Crowd<unknown>,
+    execute: (value: unknown) => Executed,
+  ) {
+    this.hear = hear
+    this.wake = wake
+    this.crowd = crowd
+    this.#writer = writer
+    this.#caller = caller
+    this.#rights = presentRights(caller)
+    this.#execute = execute
+  }
+
+  /** Whether its rights are still those that the crowd has in common. */
+  isSame(): boolean {
+    return presentRights(this.#caller) === this.#rights
+  }
+
+  /** Undefined: it takes time, or has errors. */
+  executeNow(value: unknown): Outcome | undefined {
+    try {
+      const result = this.#execute(value)
+      if (!(result instanceof Promise)) return isSound(result) ? result : undefined
+      // Whoever asks for it hears of its failure.
+      result.catch(() => undefined)
+    } catch {
+      // It fails again for whoever asks.
+    }
+    return undefined
+  }
+
+  write(outcome: Outcome, ended: Ended): void {
+    const room = this.#writer.writeOne(outcome)
+    if (room === undefined) return
+    ended(this, true)
+    void room.then(this.wake)
+  }
+
+  ask(ended: Ended): void {
+    ended(this, false)
+    this.wake()
+  }
+}
+
+/** Executed once, with the rights of the first who still has them; all that is left to do for each is to look at its own, and to write. */
+function hearTogether(value: unknown, hearers: Iterable<Hearer<unknown>>, ended: Ended): void {
+  let outcome: Outcome | undefined
+  let isExecuted = false
+  for (const listener of hearers as Iterable<Listener>) {
+    if (!listener.isSame()) {
+      listener.ask(ended)
+      continue
+    }
+    if (!isExecuted) outcome = listener.executeNow(value)
+    isExecuted = true
+    if (outcome === undefined) listener.ask(ended)
+    else listener.write(outcome, ended)
+  }
+}
+
+function resultsOf(
+  source: AsyncIterable<unknown>,
+  execute: (value: unknown) => Executed,
+  listenerOf: (hearer: ResultHearer, hear: Hearer<unknown>['hear']) => Hearer<unknown>,
+): Results {
   const iterator = source[Symbol.asyncIterator]() as AsyncIterator<unknown> &
     Partial<Pick<Stream<unknown>, 'ready' | 'listen'>>
   /** Taken from the source, and not done when it was asked for. */
@@ -89,6 +197,21 @@ function resultsOf(source: AsyncIterable<unknown>, execute: (value: unknown) => 
     await iterator.return?.()
     return { done: true, value: undefined } as const
   }
+  /** The result where it takes no waiting; else it is under way. */
+  const executeNow = (value: unknown): Outcome | undefined => {
+    let result: Executed
+    try {
+      result = execute(value)
+    } catch (error) {
+      result = Promise.reject(error as Error)
+    }
+    if (!(result instanceof Promise)) return result
+    // Whoever asks for it hears of its failure.
+    result.catch(() => undefined)
+    underWay = result
+    return undefined
+  }
+
   const results: Results = {
     async next() {
       if (underWay === undefined) {
@@ -103,15 +226,22 @@ function resultsOf(source: AsyncIterable<unknown>, execute: (value: unknown) => 
     ready() {
       if (underWay !== undefined) return undefined
       const value = iterator.ready?.()
-      if (value === undefined) return undefined
-      const result = execute(value)
-      if (!(result instanceof Promise)) return result
-      // Whoever asks for it hears of its failure.
-      result.catch(() => undefined)
-      underWay = result
-      return undefined
+      return value === undefined ? undefined : executeNow(value)
     },
-    listen: (hear) => underWay === undefined && iterator.listen?.(hear) === true,
+    listen(hearer) {
+      if (underWay !== undefined || iterator.listen === undefined) return false
+      const hear = (value: unknown, more: boolean): boolean => {
+        const result = executeNow(value)
+        if (result !== undefined) {
+          // What it asked for behind this one may be under way.
+          if (!hearer.hear(result, more)) return false
+          if (underWay === undefined) return true
+        }
+        hearer.wake()
+        return false
+      }
+      return iterator.listen(listenerOf(hearer, hear))
+    },
     return: end,
     async throw(error) {
       await end()
@@ -150,9 +280,7 @@ const namesOfTenants = new WeakMap<ReadonlySet<string>, string>()
 const namesOfScopes = new WeakMap<ReadonlySet<string>, string>()
 
 /** Everything of a caller that results depend on. */
-function rightsOf(caller: Caller | null): string {
-  if (caller === null) return 'nobody'
-  const { tenantIds, scopes } = caller
+function rightsOf({ tenantIds, scopes }: Caller): string {
   return `${nameOf(scopes, namesOfScopes)} ${tenantIds === 'all' ? 'all' : nameOf(tenantIds, namesOfTenants)}`
 }
 

@@ -10,8 +10,8 @@ import { makeServer, type Context, type Server, type SubscribePayload } from 'gr
 import type { WebSocket } from 'ws'
 import type { Call } from './call.ts'
 import type { MaskError } from './mask-errors.ts'
-import { sendResults, type WriteResults } from './send-results.ts'
-import type { Results } from './shared-results.ts'
+import { sendResults } from './send-results.ts'
+import type { Results, ResultWriter } from './shared-results.ts'
 import type { SocketLimits } from './socket-places.ts'
 import type { SocketSession } from './socket-session.ts'
 import { maskOutcome, type Yoga } from './yoga.ts'
@@ -19,8 +19,8 @@ import { maskOutcome, type Yoga } from './yoga.ts'
 /** What belongs to one socket. */
 export interface SocketExtra {
   readonly socket: WebSocket
-  /** Writes results of a subscription to it. */
-  readonly sendResults: (id: string) => WriteResults
+  /** What writes the results of a subscription to it. */
+  readonly writerOf: (id: string) => ResultWriter
   readonly session: SocketSession
   /** Ids of the subscriptions under way. */
   readonly subscriptions: Set<string>
@@ -39,7 +39,7 @@ const initWithinMs = 3_000
 interface Operation {
   readonly call: Call
   readonly engine: ReturnType<Yoga['getEnveloped']>
-  readonly write: WriteResults
+  readonly writer: ResultWriter
 }
 
 const isResults = (result: unknown): result is Results =>
@@ -76,7 +76,7 @@ export function createSocketProtocol({ yoga, maskError, limits }: ProtocolDeps):
         throw tooMany(`${limits.subscriptionsPerSocket} subscriptions`)
       extra.subscriptions.add(id)
     }
-    callOf.set(contextValue, { call, engine, write: extra.sendResults(id) })
+    callOf.set(contextValue, { call, engine, writer: extra.writerOf(id) })
     return {
       schema: engine.schema,
       document,
@@ -89,9 +89,9 @@ export function createSocketProtocol({ yoga, maskError, limits }: ProtocolDeps):
   /** An operation that fails ends by itself: the others on the socket go on. */
   const run = async (how: 'execute' | 'subscribe', args: ExecutionArgs) => {
     try {
-      const { engine, write } = callOf.get(args.contextValue as object)!
+      const { engine, writer } = callOf.get(args.contextValue as object)!
       const result: unknown = await engine[how](args)
-      return (isResults(result) ? sendResults(result, write) : result) as
+      return (isResults(result) ? sendResults(result, writer) : result) as
         | ExecutionResult
         | AsyncGenerator<ExecutionResult>
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Caller } from '../jobs/permissions.ts'
 import { AuthError, type Authenticate } from './auth.ts'
-import { liveCaller } from './live-caller.ts'
+import { LiveCaller } from './live-caller.ts'
 import { placeOf, type Places } from './socket-places.ts'
 import { watchCaller, type CallerLoss } from './watch-caller.ts'
 
@@ -33,11 +33,10 @@ const losses: Record<CallerLoss, string> = {
 
 /** A session holds a place of its address until it says who it is, then one of its user. */
 export function createSocketSession({ authenticate, places, mostPerUser, address, close }: SessionDeps): SocketSession {
-  let present: Caller | null = null
+  let live: LiveCaller | null = null
   let unwatch: (() => void) | undefined
   let ended = false
   let place: string | null = address
-  const live = liveCaller(() => present!)
 
   const moveTo = (next: string | null): boolean => {
     if (next !== null && !places.take(next, mostPerUser)) return false
@@ -48,16 +47,17 @@ export function createSocketSession({ authenticate, places, mostPerUser, address
 
   const accept = (caller: Caller, authorization: string): boolean => {
     if (ended) return false
-    if (present === null) {
+    if (live === null) {
       if (!moveTo(placeOf(caller.principal))) {
         close(closeCodes.tooMany, `RATE_LIMITED: There are ${mostPerUser} sockets of this user already. Share one.`)
         return false
       }
-    } else if (present.principal.id !== caller.principal.id || present.principal.kind !== caller.principal.kind) {
+    } else if (live.principal.id !== caller.principal.id || live.principal.kind !== caller.principal.kind) {
       close(closeCodes.refused, 'FORBIDDEN: The token is of another principal. Open a socket of its own for it.')
       return false
     }
-    present = caller
+    if (live === null) live = new LiveCaller(caller)
+    else live.present = caller
     unwatch?.()
     unwatch = watchCaller({
       authenticate,
@@ -69,7 +69,7 @@ export function createSocketSession({ authenticate, places, mostPerUser, address
   }
 
   return {
-    caller: () => (present === null ? null : live),
+    caller: () => live,
     async identify(authorization) {
       try {
         const caller = await authenticate(authorization)

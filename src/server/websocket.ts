@@ -7,8 +7,8 @@ import type { Authenticate } from './auth.ts'
 import type { MaskError } from './mask-errors.ts'
 import type { Origin } from './origins.ts'
 import { requestIdOf } from './request-facts.ts'
-import { createResultFrames } from './result-frames.ts'
-import type { WriteResults } from './send-results.ts'
+import { FrameWriter } from './result-frames.ts'
+import type { ResultWriter } from './shared-results.ts'
 import { createPlaces, socketLimits, type SocketLimits } from './socket-places.ts'
 import { createSocketProtocol, type SocketExtra } from './socket-protocol.ts'
 import { closeCodes, createSocketSession } from './socket-session.ts'
@@ -61,7 +61,7 @@ export function createSocketServer(deps: SocketServerDeps): SocketServer {
       socket,
       session,
       subscriptions: new Set(),
-      sendResults: createSendResults(socket, wire),
+      writerOf: createWriterOf(socket, wire),
     }
     open.add(extra)
     // Without a listener one frame that is too large ends the process; the socket closes by itself.
@@ -145,22 +145,12 @@ function speak(protocol: Server<SocketExtra>, extra: SocketExtra): (code: number
   )
 }
 
-/**
- * Writes frames to the wire itself. Without compression ws writes each frame whole and at once, so that ours come between its own; and
- * one write of several frames costs what one of a single frame does.
- */
-function createSendResults(socket: WebSocket, wire: Duplex): (id: string) => WriteResults {
-  /** One wait for all subscriptions of the socket. */
+/** Makes the writers of a socket's subscriptions. */
+function createWriterOf(socket: WebSocket, wire: Duplex): (id: string) => ResultWriter {
+  /** One wait for all of them. */
   let room: Promise<void> | undefined
   const untilRoom = (): Promise<void> => (room ??= drained(wire).finally(() => (room = undefined)))
-  return (id) => {
-    const framesOf = createResultFrames(id)
-    return (outcomes) => {
-      if (socket.readyState !== socket.OPEN || !wire.writable) return undefined
-      // A slow client is not pulled.
-      return wire.write(framesOf(outcomes)) ? undefined : untilRoom()
-    }
-  }
+  return (id) => new FrameWriter(socket, wire, id, untilRoom)
 }
 
 function drained(wire: Duplex): Promise<void> {

@@ -8,6 +8,7 @@ import { keptMemory, tellsKeptMemory } from '../support/kept-memory.ts'
 import { seededRandom } from '../support/random.ts'
 import { startService, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { openEventReader } from './event-reader.ts'
 import { registerChore } from './job-moves.ts'
 import { openReader, type SocketMessage, type SocketReader } from './socket-reader.ts'
 
@@ -135,6 +136,40 @@ test(`S03: ${transitions} transitions beside 20 readers that never read: 20 othe
   await until(() => deaf.every(({ resyncs, events }) => resyncs > 0 || events === total), 'they hear of it', 60_000)
   expect(deaf.every(({ faults, resyncs }) => faults === 0 || resyncs === 1)).toBe(true)
   for (const { socket } of [...readers, ...stuck]) socket.terminate()
+  await until(async () => (await openSubscriptions(url)) === 0, 'nothing is left open')
+}, 600_000)
+
+test('S03: the same of readers of server-sent events that never read', async () => {
+  const service = await api('events')
+  const [url, token] = [await service.url(), await service.token()]
+  const after = await streamCursor(url, token)
+  const deaf = Array.from({ length: 20 }, createTally)
+  const stuck = await Promise.all(
+    deaf.map(({ take }) => openEventReader({ url, token, after, fields: 'job { payloadText }', onMessage: take })),
+  )
+  const tally = createTally()
+  const reader = await openReader({ url, token, after, onMessage: tally.take })
+  await until(async () => (await openSubscriptions(url)) === 21, 'all have subscribed', 30_000)
+  const memory = [await keptMemory(service)]
+  const rounds = Math.max(48, Math.ceil(transitions / atOnce / 4))
+  for (let round = 1; round <= rounds; round += 1) {
+    await moveAll()
+    await until(() => tally.events > round * atOnce - 2_000, 'the reader comes along', 60_000)
+    if (round % Math.ceil(rounds / 4) === 0) memory.push(await keptMemory(service))
+  }
+  const total = rounds * atOnce
+  await until(() => tally.events >= total, 'all was told', 60_000)
+  expect(tally).toMatchObject({ events: total, faults: 0, resyncs: 0 })
+  process.stdout.write(`${total} transitions: ${memory.map((mb) => mb.toFixed(0)).join(' ')} MB kept\n`)
+  const [empty, full, ...later] = memory as [number, number, ...number[]]
+  expect(full).toBeLessThan(empty + 100)
+  expect(Math.max(...later)).toBeLessThan(full + 25)
+
+  for (const { read } of stuck) read()
+  await until(() => deaf.every(({ resyncs, events }) => resyncs > 0 || events === total), 'they hear of it', 60_000)
+  expect(deaf.every(({ faults, resyncs }) => faults === 0 || resyncs === 1)).toBe(true)
+  for (const { close } of stuck) close()
+  reader.socket.terminate()
   await until(async () => (await openSubscriptions(url)) === 0, 'nothing is left open')
 }, 600_000)
 

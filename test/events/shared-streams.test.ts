@@ -1,12 +1,12 @@
 import { afterEach, expect, test } from 'vitest'
 import type { JobUpdateBatch } from '../../src/events/job-update.ts'
-import type { Stream } from '../../src/events/stream.ts'
+import type { Crowd, Stream } from '../../src/events/stream.ts'
 import type { ViewScope } from '../../src/events/watch-jobs.ts'
-import { seededRandom } from '../support/random.ts'
+import { seededRandom, type Random } from '../support/random.ts'
 import { until } from '../support/until.ts'
 import { claimJob, enqueueChore, finishJob } from './job-moves.ts'
 import { relayFixture, type TestRelay } from './relay-fixture.ts'
-import { namesOf, namesUntil } from './stream-reading.ts'
+import { namesOf, namesUntil, pullUntil } from './stream-reading.ts'
 
 const { database, newRelay } = relayFixture()
 const random = seededRandom()
@@ -120,6 +120,51 @@ test('a slow one leaves the shared reading, catches up by itself and comes back'
   await Promise.all([slow.return(), quick.return()])
 })
 
+test('200 that come back while much happens go on with the shared reading where they stood: for them nothing is read, and nothing made', async () => {
+  const { relay, ofJobs, wake, statements } = take()
+  const steady = ofJobs({ scope, after: await relay.streamCursor() })
+  const other = ofJobs({ scope })
+  const otherNext = other.next()
+  const made: JobUpdateBatch[] = []
+  const expected: string[] = []
+  const more = async (): Promise<void> => {
+    const names = await enqueueMany(1 + random.below(20))
+    expected.push(...names)
+    wake()
+    await pullUntil(
+      steady,
+      (name) => name === names.at(-1),
+      (batch) => made.push(batch),
+    )
+  }
+  while (made.length < 20) await more()
+  const before = statements.length
+  const readers = Array.from({ length: 200 }, () => {
+    const from = random.pick(made.slice(-10))
+    return { from, told: [] as JobUpdateBatch[], stream: ofJobs({ scope, after: from.cursor }) }
+  })
+  // It goes on meanwhile: at no moment has everything been told.
+  for (let round = 0; round < 5; round += 1) await more()
+  const last = expected.at(-1)!
+  await Promise.all(
+    readers.map(({ stream, told }) =>
+      pullUntil(
+        stream,
+        (name) => name === last,
+        (batch) => told.push(batch),
+      ),
+    ),
+  )
+  for (const { from, told } of readers) {
+    const place = made.indexOf(from)
+    expect(told.length).toBe(made.length - place - 1)
+    expect(told.every((batch, i) => batch === made[place + 1 + i])).toBe(true)
+  }
+  expect(new Set(statements.slice(before))).toEqual(new Set(['read_journal_tail', 'read_jobs']))
+  for (const { stream } of readers) await stream.return()
+  await Promise.all([steady.return(), other.return(), otherNext])
+})
+
 test('who may see something else from now on is told nothing else of what it may not', async () => {
   const { relay, ofJobs, wake } = take()
   const after = await relay.streamCursor()
@@ -142,23 +187,58 @@ test('who may see something else from now on is told nothing else of what it may
   await Promise.all([stream.return(), other.return()])
 })
 
-test(`streams that come, go, dawdle and resume are told everything once (SEED=${random.seed})`, async () => {
+/** Told together; some drop out before an item, some with it. */
+function moodyCrowd(name: string, chance: Random): Crowd<JobUpdateBatch> {
+  return {
+    name,
+    hear(batch, hearers, ended) {
+      for (const hearer of hearers) {
+        if (chance.next() < 0.1) {
+          ended(hearer, false)
+          hearer.wake()
+        } else if (!hearer.hear(batch, false)) ended(hearer, true)
+      }
+    },
+  }
+}
+
+test(`streams that come, go, listen, dawdle and resume are told everything once (SEED=${random.seed})`, async () => {
   const relays = [take(), take()]
   const start = await relays[0]!.relay.streamCursor()
   const expected: string[] = []
   let isDone = false
+  let heard = 0
   const follow = async (seed: number): Promise<string[]> => {
     const chance = seededRandom(seed)
     const names: string[] = []
     let after = start
+    const note = (batch: JobUpdateBatch): void => {
+      names.push(...namesOf(batch))
+      after = batch.cursor
+    }
+    const hasAll = (): boolean => isDone && names.length >= expected.length
+    /** To some batches, alone or in a crowd. */
+    const listen = (stream: Stream<JobUpdateBatch>, chance: Random): Promise<void> =>
+      new Promise((resolve) => {
+        let left = 1 + chance.below(5)
+        const hear = (batch: JobUpdateBatch): boolean => {
+          note(batch)
+          left -= 1
+          const goesOn = left > 0 && !hasAll()
+          if (!goesOn) resolve()
+          return goesOn
+        }
+        const crowd = chance.next() < 0.7 ? moodyCrowd(chance.pick(['a', 'b']), chance) : undefined
+        if (stream.listen({ hear, wake: resolve, crowd })) heard += 1
+        else resolve()
+      })
     for (;;) {
       const stream = chance.pick(relays).ofJobs({ scope, after, windowMs: chance.pick([0, 10]) })
       for (let pulls = chance.below(20); pulls >= 0; pulls -= 1) {
-        const batch = stream.ready() ?? (await batchOf(stream))
-        names.push(...namesOf(batch))
-        after = batch.cursor
+        if (chance.next() < 0.5) await listen(stream, chance)
+        else note(stream.ready() ?? (await batchOf(stream)))
         if (chance.next() < 0.1) await database().sql('select pg_sleep(0.02)')
-        if (isDone && names.length >= expected.length) {
+        if (hasAll()) {
           await stream.return()
           return names
         }
@@ -175,4 +255,5 @@ test(`streams that come, go, dawdle and resume are told everything once (SEED=${
   // Who had everything already is told that it is done.
   await enqueueMany(1)
   for (const names of await Promise.all(followers)) expect(names.slice(0, expected.length)).toEqual(expected)
+  expect(heard).toBeGreaterThan(50)
 }, 60_000)

@@ -13,6 +13,12 @@ export interface SocketReader {
   readonly closed: Promise<void>
 }
 
+/** With variables `after` and `window`. */
+export function subscriptionOf(fields = ''): string {
+  return `subscription ($after: String, $window: Duration!) {
+    jobs(after: $after, window: $window, filter: { kind: ["chore"] }) { cursor resync updates { jobId event { revision } ${fields} } } }`
+}
+
 interface ReaderOptions {
   readonly url: string
   readonly token: string
@@ -52,8 +58,12 @@ export async function openReader({
     } else if (type === 'error') throw new Error(data.toString())
   })
   await acknowledged.promise
-  const query = `subscription ($after: String, $window: Duration!) {
-    jobs(after: $after, window: $window, filter: { kind: ["chore"] }) { cursor resync updates { jobId event { revision } ${fields} } } }`
-  socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query, variables: { after, window } } }))
+  socket.send(
+    JSON.stringify({
+      id: '1',
+      type: 'subscribe',
+      payload: { query: subscriptionOf(fields), variables: { after, window } },
+    }),
+  )
   return { socket, closed }
 }

@@ -32,7 +32,21 @@ test('more than 64 gaps: it goes back before the first; more than 64 claims: the
   const claims = Array.from({ length: 70 }, (_, i) => claimName(randomUUID(), i))
   const read = readJobsCursor(jobsCursorOf({ position: { high: 1_000, gaps }, minute: 1, claims: new Set(claims) }))
   expect(read.position).toEqual({ high: 99, gaps: [] })
-  expect([...read.claims]).toEqual(claims.slice(-64))
+  expect(read.claims).toEqual(new Set(claims.slice(-64)))
+})
+
+test('the same claims are the same cursor, in whatever order they were told', () => {
+  const claims = Array.from({ length: 5 }, (_, i) => claimName(randomUUID(), i))
+  const of = (names: readonly string[]): string =>
+    jobsCursorOf({ position: { high: 9, gaps: [] }, minute: 1, claims: new Set(names) })
+  expect(of(claims)).toBe(of(claims.toReversed()))
+})
+
+test('a position that a number cannot hold exactly is refused', () => {
+  const of = (high: bigint): string => `jobs.${high.toString(36)}.1..`
+  expect(readJobsCursor(of(2n ** 53n - 1n)).position.high).toBe(2 ** 53 - 1)
+  for (const high of [2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n])
+    expect(outcomeOf(() => readJobsCursor(of(high)))).toBe('INVALID')
 })
 
 test('a cursor of one job is of that job', () => {
