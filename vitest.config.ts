@@ -4,7 +4,12 @@ import { summaryReporter } from './test/support/summary-reporter.ts'
 
 export default defineConfig({
   // The copy that Node picks for the packages: vite would pick another, and GraphQL refuses schemas of a second one.
-  resolve: { alias: [{ find: /^graphql$/, replacement: fileURLToPath(import.meta.resolve('graphql')) }] },
+  resolve: {
+    alias: ['graphql', 'graphql/error'].map((name) => ({
+      find: new RegExp(`^${name}$`),
+      replacement: fileURLToPath(import.meta.resolve(name)),
+    })),
+  },
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',

@@ -12,11 +12,11 @@ export interface Subject {
   readonly share?: number
   /** A program of the system without which it is left out. */
   readonly needs?: string
-  /** The measured step is this program in place of the script: Stellwerk as a user runs it. */
+  /** The measured step is `stellwerk` in place of the script, as a user runs it. */
   readonly command?: Command
 }
 
-/** A program that reports by itself, with what it needs of the environment. */
+/** A command of the service that reports by itself (by a module of STELLWERK_KINDS), with its settings. */
 export interface Command {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>

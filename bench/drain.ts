@@ -2,7 +2,7 @@ import type { Bench, Command } from './bench.ts'
 
 /** `stellwerk worker` with the settings that one needs, and no others. */
 const worker = (settings: Readonly<Record<string, string>> = {}): Command => ({
-  args: ['src/cli.ts', 'worker'],
+  args: ['worker'],
   env: {
     DATABASE_URL: '{url}',
     PORT: '0',

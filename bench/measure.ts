@@ -5,13 +5,20 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { startEmbedded } from '../src/db/embedded.ts'
+import { embeddedBinaries } from '../src/db/embedded-binaries.ts'
 import type { Figures, Subject } from './bench.ts'
 import type { Given } from './given.ts'
+import { serviceEnv, stellwerk } from './service.ts'
+
+/** The oldest that Stellwerk runs on, and the newest. */
+export type Postgres = 16 | 18
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const stepWithinMs = 10 * 60_000
 
 interface MeasureOptions {
+  /** Major version of the server. */
+  readonly postgres?: Postgres
   /** PostgreSQL settings over the product's own, for profiles. */
   readonly settings?: Readonly<Record<string, string>>
   /** Runs beside the measured step; what it answers is called at its end. */
@@ -25,7 +32,11 @@ interface MeasureOptions {
 /** One measurement on a server, database and process of its own. */
 export async function measure(subject: Subject, jobs: number, options: MeasureOptions = {}): Promise<Figures> {
   const folder = await mkdtemp(join(tmpdir(), 'stellwerk-bench-'))
-  const server = await startEmbedded({ dataDir: join(folder, 'server'), settings: options.settings ?? {} })
+  const server = await startEmbedded({
+    dataDir: join(folder, 'server'),
+    settings: options.settings ?? {},
+    binaries: await embeddedBinaries(options.postgres),
+  })
   try {
     const given: Given = {
       url: server.url,
@@ -79,19 +90,19 @@ export async function withClient<Result>(url: string, run: (client: Client) => P
 
 async function runProcess(subject: Subject, step: 'prepare' | 'measure' | 'check', given: Given): Promise<Figures> {
   const script = fileURLToPath(new URL(`subjects/${subject.script}`, import.meta.url))
-  const command =
-    step === 'measure' && subject.command !== undefined ? subject.command : { args: [script, step], env: {} }
+  const { program, args, env } =
+    step === 'measure' && subject.command !== undefined
+      ? { program: stellwerk, ...subject.command }
+      : { program: process.execPath, args: [script, step], env: {} }
   // What a service says goes into a file, as where one is run.
   const log = join(given.folder, `${step}.log`)
   const output = await open(log, 'w')
-  const child = spawn(process.execPath, [...command.args], {
+  const child = spawn(program, [...args], {
     cwd: root,
-    env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
+    env: serviceEnv({
       BENCH_GIVEN: JSON.stringify(given),
-      ...Object.fromEntries(Object.entries(command.env).map(([name, value]) => [name, filled(value, given)])),
-    } as NodeJS.ProcessEnv,
+      ...Object.fromEntries(Object.entries(env).map(([name, value]) => [name, filled(value, given)])),
+    }),
     stdio: ['ignore', output.fd, output.fd, 'ipc'],
   })
   try {

@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { api } from './api.ts'
 import type { Bench, Figures } from './bench.ts'
 import { drain } from './drain.ts'
 import { enqueue } from './enqueue.ts'
 import { fanOut } from './fan-out.ts'
 import { floor } from './floor.ts'
 import { describeRun } from './machine.ts'
-import { measure } from './measure.ts'
+import { measure, type Postgres } from './measure.ts'
 import { pickup } from './pickup.ts'
 import { processes } from './processes.ts'
 import { profile } from './profile.ts'
@@ -20,7 +21,19 @@ import { work } from './work.ts'
 
 // `npm run bench -- <name>`: see README.md.
 
-const benches: readonly Bench[] = [drain, pickup, enqueue, fanOut, situations, growth, fairness, work, processes, start]
+const benches: readonly Bench[] = [
+  drain,
+  pickup,
+  enqueue,
+  api,
+  fanOut,
+  situations,
+  growth,
+  fairness,
+  work,
+  processes,
+  start,
+]
 const usage = `npm run bench -- <name> [options]
 
 ${benches.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`).join('\n')}
@@ -30,6 +43,7 @@ ${benches.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`).join('\n')}
   --reps 3          repetitions of each subject, interleaved
   --jobs 50000      instead of the bench's own number
   --only text       subjects whose name holds one of these words, comma-separated
+  --postgres 18     or 16, the oldest that Stellwerk runs on
   --save name       also writes results/reference-<name>.json
 `
 
@@ -39,10 +53,16 @@ const { values, positionals } = parseArgs({
     reps: { type: 'string', default: '3' },
     jobs: { type: 'string' },
     only: { type: 'string', default: '' },
+    postgres: { type: 'string', default: '18' },
     save: { type: 'string' },
   },
 })
 
+const postgres: Postgres = values.postgres === '16' ? 16 : 18
+if (String(postgres) !== values.postgres) {
+  console.error(`--postgres takes 16 or 18, not ${values.postgres}.`)
+  process.exit(1)
+}
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const bench = benches.find(({ name }) => name === positionals[0])
 const jobs = values.jobs === undefined ? undefined : wholeNumber('--jobs', values.jobs)
@@ -65,13 +85,13 @@ else if (bench === undefined) {
 async function run(chosen: Bench, repetitions: number): Promise<void> {
   installPeers()
   const compared = subjects(chosen)
-  const machine = await describeRun()
+  const machine = await describeRun(postgres)
   const found = new Map<string, Figures[]>(compared.map(({ name }) => [name, []]))
   // Interleaved, and each time from another one on: what the machine does meanwhile hits all alike.
   for (let repetition = 0; repetition < repetitions; repetition += 1) {
     for (let i = 0; i < compared.length; i += 1) {
       const subject = compared[(i + repetition) % compared.length]!
-      const figures = await measure(subject, jobs ?? chosen.jobs)
+      const figures = await measure(subject, jobs ?? chosen.jobs, { postgres })
       found.get(subject.name)!.push(figures)
       const { figure } = chosen.compared
       console.log(`${repetition + 1}/${repetitions} ${subject.name}: ${figure} ${figures[figure]?.toFixed(2)}`)

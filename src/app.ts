@@ -19,27 +19,17 @@ import { openArchive } from './objects/open-archive.ts'
 import { openObjects } from './objects/open-objects.ts'
 import { logEvents } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
-import { createRequestContext, type ApiDeps } from './resolvers/context.ts'
+import type { ApiDeps } from './resolvers/context.ts'
 import { createEnqueuer } from './resolvers/enqueue-batcher.ts'
-import { findApiKey } from './resolvers/find-api-key.ts'
-import { findTenantIds } from './resolvers/find-tenant-ids.ts'
 import { hasApiKey } from './resolvers/has-api-key.ts'
 import { createHealth } from './resolvers/health.ts'
 import { createRightsWatch } from './resolvers/rights-watch.ts'
 import { receiveEmailReports } from './resolvers/receive-email-reports.ts'
 import { createTenantKeys } from './resolvers/tenant-keys.ts'
-import { buildSchema } from './schema/index.ts'
-import { createAuthenticate } from './server/auth.ts'
-import type { Call } from './server/call.ts'
 import { checkProductionAuth } from './server/check-production-auth.ts'
 import { ensureDevelopmentToken, ensureJwtSecret, ensureSecretKey } from './server/development-token.ts'
-import { createDocumentRoute } from './server/document-route.ts'
 import { createEmailWebhooks } from './server/email-webhooks.ts'
 import { createHttpServer } from './server/http.ts'
-import { createImportRoute } from './server/import-route.ts'
-import { createObjectRoutes } from './server/object-routes.ts'
-import { createOriginOf } from './server/origins.ts'
-import { createVerifyJwt } from './server/verify-jwt.ts'
 import { removeFormerInstances } from './sql/remove-former-instances.ts'
 import { createBulkRunner } from './workers/bulk-runner.ts'
 import type { OwnKind } from './workers/define-kind.ts'
@@ -242,17 +232,11 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       maxUploadBytes: config.maxUploadBytes,
       archive: openArchive({ config, dataDir, objects: objects.store }).intake,
     }
-    const contextFor = (call: Call) => createRequestContext(apiDeps, { ...call, budget: () => call.budget })
-    const authenticate = createAuthenticate({
-      findApiKey: (key) => findApiKey(pools.api, key),
-      rights,
-      verifyJwt: createVerifyJwt({ auth, findTenantIds: (names) => findTenantIds(pools.api, names) }),
-    })
+    // GraphQL and what belongs to it: 70 MB that workers alone have no use for.
+    const { createServiceApi } = config.api ? await import('./api.ts') : { createServiceApi: null }
     const http = createHttpServer({
       config,
-      schema: buildSchema(),
-      contextFor,
-      authenticate,
+      api: createServiceApi?.({ config: { ...config, auth }, deps: apiDeps, rights, objects, log }) ?? null,
       health: createHealth({
         pool: pools.api,
         workersUnfit: () => [
@@ -275,17 +259,6 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
         secret: config.mailReports.secret,
         topics: config.mailReports.snsTopics,
         receive: (provider, reports) => receiveEmailReports(pools.api, provider, reports),
-      }),
-      forms: {
-        ...createImportRoute({ authenticate, contextFor }),
-        ...createDocumentRoute({ authenticate, contextFor }),
-      },
-      ...(objects.signer !== null && {
-        objects: createObjectRoutes({
-          store: objects.store,
-          signer: objects.signer,
-          originOf: createOriginOf(config.allowedOrigins),
-        }),
       }),
       log,
     })

@@ -28,6 +28,7 @@ const arrows: Readonly<Record<string, readonly string[] | 'all'>> = {
   'await-database.ts': 'all',
   'pool-specs.ts': 'all',
   'key-command.ts': 'all',
+  'api.ts': 'all',
   'app.ts': 'all',
   'cli.ts': 'all',
 }
@@ -38,6 +39,7 @@ const reserved: Readonly<Record<string, readonly string[]>> = {
   '@pothos/core': ['schema'],
   '@pothos/plugin-directives': ['schema'],
   'graphql-yoga': ['server'],
+  '@graphql-tools/executor': ['server'],
   '@graphql-yoga/render-graphiql': ['server'],
   'graphql-ws': ['server'],
   ws: ['server'],

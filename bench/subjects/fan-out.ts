@@ -10,6 +10,7 @@ import { registerKinds } from '../../src/workers/register-kinds.ts'
 import type { Given } from '../given.ts'
 import { withClient } from '../measure.ts'
 import { processMicros } from '../meter.ts'
+import { serviceEnv, stellwerk } from '../service.ts'
 import { runStep } from '../step.ts'
 import { untilReady } from './until-ready.ts'
 import { percentile } from './pickup-samples.ts'
@@ -38,17 +39,15 @@ const servers = {
   /** `stellwerk api`; the events are what its own mutations bring about, so their commits are in the times. */
   async stellwerk({ url, folder, options }: Given): Promise<Server> {
     const dataDir = join(folder, 'api')
-    const service = spawn(process.execPath, [fileURLToPath(new URL('../../src/cli.ts', import.meta.url)), 'api'], {
-      env: {
-        PATH: process.env.PATH,
+    const service = spawn(stellwerk, ['api'], {
+      env: serviceEnv({
         DATABASE_URL: url,
         PORT: '0',
         STELLWERK_ENV: 'development',
         STELLWERK_DATA_DIR: dataDir,
         STELLWERK_KINDS: fileURLToPath(new URL('stellwerk-kinds.ts', import.meta.url)),
-        BENCH_GIVEN: process.env.BENCH_GIVEN,
-        ...(process.env.NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS: process.env.NODE_OPTIONS }),
-      } as NodeJS.ProcessEnv,
+        BENCH_GIVEN: process.env.BENCH_GIVEN!,
+      }),
       stdio: ['ignore', 'inherit', 'inherit'],
     })
     const { port, token } = await untilReady(dataDir)

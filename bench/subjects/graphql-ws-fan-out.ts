@@ -37,5 +37,7 @@ const server = createServer((request, response) => {
     })
   }
 })
-useServer({ schema }, new WebSocketServer({ server, path: '/graphql' }))
+/** Its default of 12 s ends the sockets of clients that answered in time, when a burst keeps the process from reading their answers. */
+const keepAliveMs = 120_000
+useServer({ schema }, new WebSocketServer({ server, path: '/graphql' }), keepAliveMs)
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port }))

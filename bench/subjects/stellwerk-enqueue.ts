@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'pg'
@@ -11,9 +11,11 @@ import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
 import { withClient } from '../measure.ts'
 import type { Given } from '../given.ts'
+import { serviceEnv, stellwerk } from '../service.ts'
 import { runStep } from '../step.ts'
 import { enqueueCalls, warmUpOf } from './enqueue-calls.ts'
 import { enqueueOrder } from './stellwerk-orders.ts'
+import { post } from './post.ts'
 import { kinds } from './stellwerk-kinds.ts'
 import { startWorkers } from './stellwerk-workers.ts'
 import { untilReady } from './until-ready.ts'
@@ -52,16 +54,15 @@ const ways = {
   /** Over HTTP to a service of its own; the caller's figures are the client's. */
   async graphql({ url, folder, options }: Given) {
     const dataDir = join(folder, 'api')
-    const service = spawn(process.execPath, [fileURLToPath(new URL('../../src/cli.ts', import.meta.url)), 'api'], {
-      env: {
-        PATH: process.env.PATH,
+    const service = spawn(stellwerk, ['api'], {
+      env: serviceEnv({
         DATABASE_URL: url,
         PORT: '0',
         STELLWERK_ENV: 'development',
         STELLWERK_DATA_DIR: dataDir,
         STELLWERK_KINDS: fileURLToPath(new URL('stellwerk-kinds.ts', import.meta.url)),
-        BENCH_GIVEN: process.env.BENCH_GIVEN,
-      } as NodeJS.ProcessEnv,
+        BENCH_GIVEN: process.env.BENCH_GIVEN!,
+      }),
       stdio: ['ignore', 'inherit', 'inherit'],
     })
     const { port, token } = await untilReady(dataDir)
@@ -113,37 +114,3 @@ await runStep({
     })
   },
 })
-
-function post({
-  port,
-  token,
-  agent,
-  body,
-}: {
-  port: number
-  token: string
-  agent: Agent
-  body: string
-}): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const call = request(
-    {
-      port,
-      host: '127.0.0.1',
-      path: '/graphql',
-      method: 'POST',
-      agent,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-    },
-    (response) => {
-      let said = ''
-      response.setEncoding('utf8').on('data', (part) => (said += part))
-      response.once('end', () =>
-        response.statusCode === 200 && said.includes('"errors":[]') ? resolve() : reject(new Error(said.slice(0, 500))),
-      )
-    },
-  )
-  call.once('error', reject)
-  call.end(body)
-  return promise
-}

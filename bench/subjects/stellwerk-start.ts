@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { serviceEnv, stellwerk } from '../service.ts'
 import { runStep } from '../step.ts'
 import { untilReady } from './until-ready.ts'
 
@@ -31,13 +31,8 @@ await runStep({
 })
 
 function start(folder: string) {
-  return spawn(process.execPath, [fileURLToPath(new URL('../../src/cli.ts', import.meta.url)), 'start'], {
-    env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
-      PORT: '0',
-      STELLWERK_DATA_DIR: join(folder, 'data'),
-    } as NodeJS.ProcessEnv,
+  return spawn(stellwerk, ['start'], {
+    env: serviceEnv({ PORT: '0', STELLWERK_DATA_DIR: join(folder, 'data') }),
     stdio: ['ignore', 'inherit', 'inherit'],
   })
 }

@@ -3,7 +3,6 @@ import type { Config } from '../config.ts'
 import { StellwerkError } from '../jobs/errors.ts'
 import { createFolderStore, folderSecret } from './folder-store.ts'
 import type { DirectLinks, ObjectStore } from './object-store.ts'
-import { createS3Store } from './s3-store.ts'
 import { createLinkSigner, type LinkSigner } from './signed-links.ts'
 
 /** Short-lived URLs under which callers put and get bytes: of the store itself where it has any, else of this service. */
@@ -29,6 +28,8 @@ interface OpenObjects {
 /** Opens the bucket, or the folder in the data directory. */
 export async function openObjects({ config, dataDir, baseUrl }: OpenObjects): Promise<Objects> {
   if (config.s3 !== null) {
+    // The client is 35 MB of memory.
+    const { createS3Store } = await import('./s3-store.ts')
     const store = createS3Store(config.s3)
     return { store, links: store.direct, signer: null, close: store.close }
   }

@@ -74,13 +74,17 @@ export function createRequestContext(
     budget,
   }: Pick<RequestContext, 'caller' | 'requestId' | 'traceparent'> & Partial<Pick<RequestContext, 'budget'>>,
 ): RequestContext {
+  let loaders: Loaders | undefined
   return {
     deps,
     caller,
     requestId,
     traceparent,
     budget: budget ?? (() => null),
-    loaders: createLoaders(deps.pools.api, caller, deps.deadAfterMs),
+    // Two dozen of them, and an operation that enqueues asks for none.
+    get loaders() {
+      return (loaders ??= createLoaders(deps.pools.api, caller, deps.deadAfterMs))
+    },
   }
 }
 

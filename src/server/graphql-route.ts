@@ -4,6 +4,7 @@ import { budgetHeaders } from './charge.ts'
 import type { Origin } from './origins.ts'
 import { readBody } from './read-body.ts'
 import { requestIdOf, traceparentOf } from './request-facts.ts'
+import type { RunDirectly } from './run-directly.ts'
 import { sendEvents } from './send-events.ts'
 import { HttpError } from './send.ts'
 import { watchCaller } from './watch-caller.ts'
@@ -11,6 +12,7 @@ import type { HttpCall, Yoga } from './yoga.ts'
 
 interface GraphqlRouteDeps {
   readonly yoga: Yoga
+  readonly runDirectly: RunDirectly
   readonly authenticate: Authenticate
   readonly originOf: (request: IncomingMessage) => Origin
 }
@@ -25,7 +27,7 @@ export interface GraphqlRoute {
 
 const mostBodyBytes = 1024 * 1024
 
-export function createGraphqlRoute({ yoga, authenticate, originOf }: GraphqlRouteDeps): GraphqlRoute {
+export function createGraphqlRoute({ yoga, runDirectly, authenticate, originOf }: GraphqlRouteDeps): GraphqlRoute {
   const streams = new Set<ServerResponse>()
 
   const refuseForeign = (request: IncomingMessage, response: ServerResponse): void => {
@@ -70,14 +72,19 @@ export function createGraphqlRoute({ yoga, authenticate, originOf }: GraphqlRout
         budget: null,
         events: null,
       }
-      const answer = await yoga.fetch(await asFetchRequest(request), { call })
-      for (const [name, value] of Object.entries(budgetHeaders(call))) response.setHeader(name, value)
-      if (call.events !== null) return sendStream(response, call)
-      const text = await answer.text()
-      for (const [name, value] of answer.headers) response.setHeader(name, value)
-      response.setHeader('cache-control', 'no-store')
-      response.writeHead(answer.status, { 'content-length': Buffer.byteLength(text) })
-      response.end(text)
+      const body = await readBody(request, mostBodyBytes)
+      const direct = call.accepts === 'json' ? await runDirectly(body, call) : null
+      if (direct !== null) {
+        sendAnswer(response, call, { ...direct, headers: { ...direct.headers, 'content-type': answerTypeOf(request) } })
+        return
+      }
+      const answer = await yoga.fetch(asFetchRequest(request, body), { call })
+      if (call.events !== null) {
+        for (const [name, value] of Object.entries(budgetHeaders(call))) response.setHeader(name, value)
+        return sendStream(response, call)
+      }
+      const headers = Object.fromEntries(answer.headers)
+      sendAnswer(response, call, { status: answer.status, headers, text: await answer.text() })
     },
     preflight(request, response) {
       refuseForeign(request, response)
@@ -118,15 +125,29 @@ function acceptsOf({ headers }: IncomingMessage): HttpCall['accepts'] {
   return /json|\*\/\*/.test(accept) ? 'events or json' : 'events'
 }
 
-async function asFetchRequest(request: IncomingMessage): Promise<Request> {
-  // Whatever else a client would like, JSON is what there is.
-  const isNewer = request.headers.accept?.includes('application/graphql-response+json') === true
-  return new Request('http://stellwerk/graphql', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: `application/${isNewer ? 'graphql-response+json' : 'json'}`,
-    },
-    body: await readBody(request, mostBodyBytes),
+/** Whatever else a client would like, JSON is what there is. */
+function answerTypeOf({ headers }: IncomingMessage): string {
+  const isNewer = headers.accept?.includes('application/graphql-response+json') === true
+  return `application/${isNewer ? 'graphql-response+json' : 'json'}; charset=utf-8`
+}
+
+function asFetchRequest(request: IncomingMessage, body: string): Request {
+  const headers = { 'content-type': 'application/json', accept: answerTypeOf(request) }
+  return new Request('http://stellwerk/graphql', { method: 'POST', headers, body })
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+function sendAnswer(response: ServerResponse, call: HttpCall, { status, headers, text }: Answer): void {
+  response.writeHead(status, {
+    ...headers,
+    ...budgetHeaders(call),
+    'cache-control': 'no-store',
+    'content-length': Buffer.byteLength(text),
   })
+  response.end(text)
 }

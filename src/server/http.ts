@@ -1,47 +1,27 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
-import type { GraphQLSchema } from 'graphql'
+import { createServer, type Server } from 'node:http'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { StartError } from '../jobs/errors.ts'
 import type { Health } from '../resolvers/health.ts'
-import { createAdmit } from './admit.ts'
-import type { Authenticate } from './auth.ts'
-import { createBudgets } from './budgets.ts'
-import type { Call } from './call.ts'
-import { createCharge } from './charge.ts'
+import type { createApi } from './api.ts'
 import { describeUnforeseen } from './describe-unforeseen.ts'
-import { createGraphqlRoute } from './graphql-route.ts'
 import { createMaskError } from './mask-errors.ts'
-import { createOriginOf } from './origins.ts'
 import { createClientAddress } from './request-facts.ts'
 import { refuseBroken } from './refuse-broken.ts'
 import { createRouter, type Routes } from './router.ts'
 import { createRoutes, type Mailbox } from './routes.ts'
-import { createSocketServer, type SocketLimits } from './websocket.ts'
-import { createYogaServer } from './yoga.ts'
 
 export interface HttpServerDeps {
-  readonly config: Pick<
-    Config,
-    'env' | 'http' | 'api' | 'allowedOrigins' | 'trustProxy' | 'metricsToken' | 'serviceBudget'
-  >
-  readonly schema: GraphQLSchema
-  /** The context of one operation. */
-  readonly contextFor: (call: Call) => object
-  readonly authenticate: Authenticate
+  readonly config: Pick<Config, 'env' | 'http' | 'trustProxy' | 'metricsToken'>
+  /** Null: this process serves none, and has not loaded it. */
+  readonly api: ReturnType<typeof createApi> | null
   readonly health: () => Promise<Health>
   readonly metrics: { readonly contentType: string; scrape(): Promise<string> }
   /** Null: there is none. Never served in production. */
   readonly mailbox: Mailbox | null
   /** Paths that providers call. */
   readonly webhooks?: Routes
-  /** Where files come in with a form. */
-  readonly forms?: Routes
-  /** Where bytes come in and go out under signed URLs. */
-  readonly objects?: Routes
   readonly log: Logger
-  readonly socketLimits?: Partial<SocketLimits>
   /** What still runs so long after stop() was called is cut off. */
   readonly stopWithinMs?: number
 }
@@ -59,28 +39,19 @@ const longestSpreadMs = 2_000
 
 /** Everything that listens: one port for GraphQL in its three forms, for pages, health and metrics. */
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
-  const { config, authenticate, log, stopWithinMs = 5_000 } = deps
+  const { config, log, stopWithinMs = 5_000 } = deps
   const development = config.env === 'development'
   const maskError = createMaskError({
     suggestions: development,
     onUnforeseen: (error, requestId) =>
       log.error({ requestId, ...describeUnforeseen(error) }, 'unforeseen error in a request'),
   })
-  const yoga = createYogaServer({
-    ...deps,
-    admit: createAdmit(),
-    charge: createCharge(createBudgets({ serviceBudget: config.serviceBudget })),
-    maskError,
-    onOperation: (operation) => log.debug(operation, 'operation'),
-  })
-  const originOf = createOriginOf(config.allowedOrigins)
   const addressOf = createClientAddress(config.trustProxy)
-  const graphql = createGraphqlRoute({ yoga, authenticate, originOf })
-  const sockets = createSocketServer({ yoga, authenticate, maskError, originOf, addressOf, limits: deps.socketLimits })
+  const api = deps.api?.({ maskError, addressOf }) ?? null
   const routes = createRoutes({
     ...deps,
     development,
-    graphql: config.api ? graphql : null,
+    api: api?.routes ?? {},
     metricsToken: config.metricsToken,
     addressOf,
   })
@@ -99,7 +70,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   )
   server.on('clientError', refuseBroken)
   server.on('upgrade', (request, socket, head) => {
-    if (config.api) sockets.upgrade(request, socket, head)
+    if (api !== null) api.upgrade(request, socket, head)
     else socket.destroy()
   })
 
@@ -107,10 +78,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     const cutOff = setTimeout(() => server.closeAllConnections(), stopWithinMs)
     const spreadMs = Math.min(stopWithinMs / 2, longestSpreadMs)
-    await Promise.all([sockets.stop(spreadMs), endStreams([...graphql.streams], spreadMs)])
+    await api?.endStreams(spreadMs)
     await closed
     clearTimeout(cutOff)
-    await yoga.dispose()
+    await api?.dispose()
   }
 
   return {
@@ -123,7 +94,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       return { port: taken, url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}` }
     },
     stop: () => (stopping ??= stop()),
-    subscriptions: () => sockets.subscriptions() + graphql.streams.size,
+    subscriptions: () => api?.subscriptions() ?? 0,
   }
 }
 
@@ -153,14 +124,4 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
         { cause: error },
       )
   }
-}
-
-/** Not all at once: those who come back at once would all come at once to the next instance. */
-async function endStreams(streams: readonly ServerResponse[], spreadMs: number): Promise<void> {
-  await Promise.all(
-    streams.map(async (stream, index) => {
-      await delay((spreadMs * index) / streams.length)
-      stream.destroy()
-    }),
-  )
 }

@@ -1,4 +1,5 @@
-import { GraphQLError } from 'graphql'
+// The part alone: this is loaded where no GraphQL is served, too.
+import { GraphQLError } from 'graphql/error'
 import { DatabaseUnavailable, StellwerkError } from '../jobs/errors.ts'
 import { ApiError } from '../resolvers/api-error.ts'
 import { databaseFault, wasCutOff } from '../jobs/database-fault.ts'

@@ -1,10 +1,9 @@
-import { getOperationAST, GraphQLError, type ExecutionArgs, type GraphQLSchema } from 'graphql'
+import { GraphQLError, type ExecutionArgs, type GraphQLSchema } from 'graphql'
 import { createYoga, isAsyncIterable, processRegularResult, type Plugin, type YogaServerInstance } from 'graphql-yoga'
-import { actorOf } from '../jobs/permissions.ts'
 import type { Admit } from './admit.ts'
 import type { Authenticate } from './auth.ts'
+import type { BeginOperation } from './begin-operation.ts'
 import type { Call, Outcome } from './call.ts'
-import type { ChargeOperation } from './charge.ts'
 import { statusOfCode, type MaskError } from './mask-errors.ts'
 import { createSubscribeShared, type SubscribeShared } from './shared-results.ts'
 
@@ -33,34 +32,12 @@ interface YogaDeps {
   readonly contextFor: (call: Call) => object
   readonly authenticate: Authenticate
   readonly admit: Admit
-  readonly charge: ChargeOperation
+  readonly begin: BeginOperation
   readonly maskError: MaskError
-  readonly onOperation: (operation: OperationFacts) => void
-}
-
-/** What is told of an operation when it has ended, a subscription when it has begun: never its variables, never a token. */
-export interface OperationFacts {
-  readonly requestId: string
-  readonly operation: string
-  readonly type: string
-  readonly principal: string | null
-  /** In points. */
-  readonly cost: number
-  readonly durationMs: number
-  /** Whether something went wrong; what, is told where errors are masked. */
-  readonly failed: boolean
 }
 
 /** The GraphQL engine of all doors. In `plugins` the hooks of HTTP alone come first, those that guard the WebSocket too come after. */
-export function createYogaServer({
-  schema,
-  contextFor,
-  authenticate,
-  admit,
-  charge,
-  maskError,
-  onOperation,
-}: YogaDeps): Yoga {
+export function createYogaServer({ schema, contextFor, authenticate, admit, begin, maskError }: YogaDeps): Yoga {
   return createYoga<YogaContext, object>({
     schema,
     context: ({ call }) => contextFor(call),
@@ -81,7 +58,7 @@ export function createYogaServer({
       useCaller(authenticate),
       useOutcome(maskError),
       useAdmit(admit),
-      useOperation(onOperation, charge, createSubscribeShared(contextFor)),
+      useOperation(begin, createSubscribeShared(contextFor)),
     ],
   })
 }
@@ -134,54 +111,20 @@ function useAdmit(admit: Admit): Plugin<YogaContext> {
   }
 }
 
-/**
- * Notes whether the operation changes something (if its connection breaks, the outcome is unknown), has it paid for before
- * it runs, and tells of its end.
- */
-function useOperation(
-  onOperation: (operation: OperationFacts) => void,
-  charge: ChargeOperation,
-  subscribe: SubscribeShared,
-): Plugin<YogaContext> {
-  const begin = (args: ExecutionArgs, call: Call): ((failed: boolean) => void) => {
-    const started = performance.now()
-    const definition = getOperationAST(args.document, args.operationName)
-    call.mutates = definition?.operation === 'mutation'
-    return (failed) =>
-      onOperation({
-        requestId: call.requestId,
-        operation: definition?.name?.value.slice(0, 100) ?? 'anonymous',
-        type: definition?.operation ?? 'none',
-        principal: call.caller === null ? null : actorOf(call.caller.principal),
-        cost: call.cost,
-        durationMs: Math.round(performance.now() - started),
-        failed,
-      })
-  }
+/** Accounts for every operation, refused ones too, and lets subscriptions share their results. */
+function useOperation(begin: BeginOperation, subscribe: SubscribeShared): Plugin<YogaContext> {
   return {
     onExecute({ args, context, setResultAndStopExecution }) {
-      const end = begin(args as ExecutionArgs, context.call)
-      const refusal = refusalOf(() => charge(args as ExecutionArgs, context.call))
+      const { refusal, end } = begin(args as ExecutionArgs, context.call)
       if (refusal !== null) setResultAndStopExecution({ errors: [refusal] })
       return { onExecuteDone: ({ result }) => end('errors' in result && (result.errors?.length ?? 0) > 0) }
     },
     onSubscribe({ args, context, setResultAndStopExecution, setSubscribeFn }) {
-      const end = begin(args as ExecutionArgs, context.call)
-      const refusal = refusalOf(() => charge(args as ExecutionArgs, context.call))
+      const { refusal, end } = begin(args as ExecutionArgs, context.call)
       if (refusal !== null) setResultAndStopExecution({ errors: [refusal] })
       setSubscribeFn((subscription: ExecutionArgs) => subscribe(subscription, context.call))
       return { onSubscribeResult: ({ result }) => end('errors' in result) }
     },
-  }
-}
-
-/** What was thrown, in the form of GraphQL's results. */
-function refusalOf(act: () => void): GraphQLError | null {
-  try {
-    act()
-    return null
-  } catch (error) {
-    return new GraphQLError('', { originalError: error as Error })
   }
 }
 
@@ -196,12 +139,12 @@ const subscriptionOverJson = (): GraphQLError =>
     extensions: { code: 'BAD_USER_INPUT' },
   })
 
-function statusOf({ errors = [] }: Outcome): number {
+export function statusOf({ errors = [] }: Outcome): number {
   const statuses = errors.map(({ extensions }) => statusOfCode[extensions['code'] as keyof typeof statusOfCode])
   return Math.max(200, ...statuses)
 }
 
-function headersOf({ errors }: Outcome): Readonly<Record<string, string>> {
+export function headersOf({ errors }: Outcome): Readonly<Record<string, string>> {
   const retryAfter = errors?.find(({ extensions }) => typeof extensions['retryAfter'] === 'number')?.extensions[
     'retryAfter'
   ]

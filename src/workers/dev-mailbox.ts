@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { callbackify } from 'node:util'
-import { simpleParser } from 'mailparser'
 import { SMTPServer, type SMTPServerSession } from 'smtp-server'
 
 /** A mail as the development mailbox shows it. */
@@ -39,6 +38,8 @@ export function createDevMailbox(): DevMailbox {
     closeTimeout: 1_000,
     logger: false,
     onData: callbackify(async (stream: Readable, { envelope: { mailFrom, rcptTo } }: SMTPServerSession) => {
+      // With the first mail: it is as large as all else here.
+      const { simpleParser } = await import('mailparser')
       const { subject, text, html, messageId } = await simpleParser(stream, { maxHtmlLengthToParse: largestMail })
       const mail = {
         to: rcptTo.map(({ address }) => address).join(', '),

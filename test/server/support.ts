@@ -20,6 +20,7 @@ import { mintApiKey } from '../../src/resolvers/mint-api-key.ts'
 import { findApiKey } from '../../src/resolvers/find-api-key.ts'
 import { findTenantIds } from '../../src/resolvers/find-tenant-ids.ts'
 import { createHealth } from '../../src/resolvers/health.ts'
+import { createApi, type ApiDeps } from '../../src/server/api.ts'
 import { createAuthenticate, type Authenticate } from '../../src/server/auth.ts'
 import type { Call } from '../../src/server/call.ts'
 import { createHttpServer, type HttpServer, type HttpServerDeps } from '../../src/server/http.ts'
@@ -162,16 +163,17 @@ export interface TestServer {
 
 const open = new Set<HttpServer>()
 
+type ServeDeps = Omit<HttpServerDeps & ApiDeps, 'config' | 'api'>
+type ServeConfig = HttpServerDeps['config'] & ApiDeps['config'] & { readonly api: boolean }
+
 /** Serves the small schema on a free port. */
 export async function serve(
   database: TestDatabase,
   {
-    config,
+    config: given,
     thrown,
     ...overrides
-  }: { config?: Partial<HttpServerDeps['config']>; thrown?: () => unknown } & Partial<
-    Omit<HttpServerDeps, 'config'>
-  > = {},
+  }: { config?: Partial<ServeConfig>; thrown?: () => unknown } & Partial<ServeDeps> = {},
 ): Promise<TestServer> {
   const seen: Seen = { mutations: 0, openTicks: 0 }
   const lines: string[] = []
@@ -182,24 +184,25 @@ export async function serve(
       findTenantIds: (names) => findTenantIds(database.pool, names),
     }),
   })
+  const config: ServeConfig = {
+    env: 'development',
+    http: { host: '127.0.0.1', port: 0 },
+    api: true,
+    allowedOrigins: [],
+    trustProxy: [],
+    metricsToken: null,
+    serviceBudget: null,
+    ...given,
+  }
+  const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) })
+  const api = { config, schema: testSchema(seen, thrown), contextFor: (call: Call) => ({ call }), authenticate, log }
   const server = createHttpServer({
-    config: {
-      env: 'development',
-      http: { host: '127.0.0.1', port: 0 },
-      api: true,
-      allowedOrigins: [],
-      trustProxy: [],
-      metricsToken: null,
-      serviceBudget: null,
-      ...config,
-    },
-    schema: testSchema(seen, thrown),
-    contextFor: (call) => ({ call }),
-    authenticate,
+    config,
+    api: config.api ? createApi({ ...api, ...overrides }) : null,
     health: createHealth({ pool: database.pool, workersUnfit: () => [] }),
     metrics: { contentType: 'text/plain; version=0.0.4', scrape: async () => 'mdm_subscriptions 0\n' },
     mailbox: null,
-    log: pino({ level: 'error' }, { write: (line: string) => void lines.push(line) }),
+    log,
     stopWithinMs: 1_000,
     ...overrides,
   })

@@ -214,8 +214,8 @@ describe('a server that comes and goes', () => {
   test('gone, with a job in hand, when it is told to stop: ends with 0 in its time', async () => {
     const service = start({ ...development(url), STELLWERK_KINDS: kinds, STELLWERK_SHUTDOWN_MS: '6000' })
     await service.started()
-    const id = await enqueue(service, 'stubborn', { ms: 60_000 })
-    await until(async () => (await statusOf(service, id)) === 'RUNNING', 'the job runs')
+    await enqueue(service, 'stubborn', { ms: 60_000 })
+    await until(() => service.said('I run') > 0, 'the job runs')
     await server.stop()
     const asked = performance.now()
     expect(await service.stop()).toMatchObject({ code: 0 })

@@ -166,11 +166,12 @@ describe('on a data directory that is already there', () => {
     expect(await twice.exited).toMatchObject({ code: 0, signal: null })
 
     const stubborn = await started(settings)
-    const id = await enqueue(stubborn, 'stubborn', { ms: 60_000 })
-    await until(async () => (await statusOf(stubborn, id)) === 'RUNNING', 'the job runs')
+    await enqueue(stubborn, 'stubborn', { ms: 60_000 })
+    // Not by its status: the claim's answer may still be on its way, and then goes back unstarted.
+    await until(() => stubborn.said('I run') > 0, 'the job runs')
     stubborn.signal('SIGINT')
     await delay(1_200)
-    expect(stubborn.runs()).toBe(true)
+    expect(stubborn.runs(), stubborn.output()).toBe(true)
     stubborn.signal('SIGINT')
     expect(await stubborn.exited).toMatchObject({ code: 130 })
     await until(async () => (await postmaster()) === null, 'its database has ended too')
