@@ -1,20 +1,18 @@
-import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '../../src/db/migrate.ts'
 import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
 import type { Given } from '../given.ts'
 import { withClient } from '../measure.ts'
-import { serviceEnv, stellwerk } from '../service.ts'
 import { runStep } from '../step.ts'
 import { enqueueCalls, warmUpOf } from './enqueue-calls.ts'
 import { post } from './post.ts'
 import { kinds } from './stellwerk-kinds.ts'
-import { untilReady } from './until-ready.ts'
+import { startApi } from './start-api.ts'
 
 interface Server {
   readonly process: ChildProcess
@@ -27,28 +25,18 @@ interface Server {
 const kind = kinds[0]!.name
 
 const servers = {
-  async stellwerk({ url, folder, options }: Given): Promise<Server> {
-    const dataDir = join(folder, 'api')
-    const service = spawn(stellwerk, ['api'], {
-      env: serviceEnv({
-        DATABASE_URL: url,
-        PORT: '0',
-        STELLWERK_ENV: 'development',
-        STELLWERK_DATA_DIR: dataDir,
-        STELLWERK_KINDS: fileURLToPath(new URL('stellwerk-kinds.ts', import.meta.url)),
-        BENCH_GIVEN: process.env.BENCH_GIVEN!,
-      }),
-      stdio: ['ignore', 'inherit', 'inherit'],
-    })
+  async stellwerk(given: Given): Promise<Server> {
+    const { service, port, token } = await startApi(given)
     const input = (i: number) => ({ job: { custom: { kind, payload: { i } } }, tenantId: 'default' })
     const one =
       'mutation ($input: EnqueueJobInput!) { enqueueJob(input: $input) { outcome job { id } errors { message } } }'
     const many = 'mutation ($input: EnqueueJobsInput!) { enqueueJobs(input: $input) { created errors { message } } }'
     return {
       process: service,
-      ...(await untilReady(dataDir)),
+      port,
+      token,
       body: (numbers) =>
-        options.bulk === '1'
+        given.options.bulk === '1'
           ? JSON.stringify({ query: one, variables: { input: input(numbers[0]!) } })
           : JSON.stringify({ query: many, variables: { input: { jobs: numbers.map(input) } } }),
     }

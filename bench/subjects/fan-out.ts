@@ -1,7 +1,6 @@
-import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { migrate } from '../../src/db/migrate.ts'
@@ -10,9 +9,8 @@ import { registerKinds } from '../../src/workers/register-kinds.ts'
 import type { Given } from '../given.ts'
 import { withClient } from '../measure.ts'
 import { processMicros } from '../meter.ts'
-import { serviceEnv, stellwerk } from '../service.ts'
 import { runStep } from '../step.ts'
-import { untilReady } from './until-ready.ts'
+import { startApi } from './start-api.ts'
 import { percentile } from './pickup-samples.ts'
 import { kinds } from './stellwerk-kinds.ts'
 
@@ -37,20 +35,9 @@ const kind = kinds[0]!.name
 
 const servers = {
   /** `stellwerk api`; the events are what its own mutations bring about, so their commits are in the times. */
-  async stellwerk({ url, folder, options }: Given): Promise<Server> {
-    const dataDir = join(folder, 'api')
-    const service = spawn(stellwerk, ['api'], {
-      env: serviceEnv({
-        DATABASE_URL: url,
-        PORT: '0',
-        STELLWERK_ENV: 'development',
-        STELLWERK_DATA_DIR: dataDir,
-        STELLWERK_KINDS: fileURLToPath(new URL('stellwerk-kinds.ts', import.meta.url)),
-        BENCH_GIVEN: process.env.BENCH_GIVEN!,
-      }),
-      stdio: ['ignore', 'inherit', 'inherit'],
-    })
-    const { port, token } = await untilReady(dataDir)
+  async stellwerk(given: Given): Promise<Server> {
+    const { options } = given
+    const { service, port, token } = await startApi(given)
     const call = async (query: string, variables: object): Promise<Record<string, never>> => {
       const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
         method: 'POST',

@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent } from 'node:http'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Pool } from 'pg'
 import { migrate } from '../../src/db/migrate.ts'
 import { enqueue } from '../../src/index.ts'
@@ -11,14 +8,13 @@ import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
 import { withClient } from '../measure.ts'
 import type { Given } from '../given.ts'
-import { serviceEnv, stellwerk } from '../service.ts'
 import { runStep } from '../step.ts'
 import { enqueueCalls, warmUpOf } from './enqueue-calls.ts'
 import { enqueueOrder } from './stellwerk-orders.ts'
 import { post } from './post.ts'
 import { kinds } from './stellwerk-kinds.ts'
 import { startWorkers } from './stellwerk-workers.ts'
-import { untilReady } from './until-ready.ts'
+import { startApi } from './start-api.ts'
 
 const kind = 'bench_0'
 
@@ -52,20 +48,9 @@ const ways = {
     }
   },
   /** Over HTTP to a service of its own; the caller's figures are the client's. */
-  async graphql({ url, folder, options }: Given) {
-    const dataDir = join(folder, 'api')
-    const service = spawn(stellwerk, ['api'], {
-      env: serviceEnv({
-        DATABASE_URL: url,
-        PORT: '0',
-        STELLWERK_ENV: 'development',
-        STELLWERK_DATA_DIR: dataDir,
-        STELLWERK_KINDS: fileURLToPath(new URL('stellwerk-kinds.ts', import.meta.url)),
-        BENCH_GIVEN: process.env.BENCH_GIVEN!,
-      }),
-      stdio: ['ignore', 'inherit', 'inherit'],
-    })
-    const { port, token } = await untilReady(dataDir)
+  async graphql(given: Given) {
+    const { options } = given
+    const { service, port, token } = await startApi(given)
     const agent = new Agent({ keepAlive: true, maxSockets: Number(options.inFlight) })
     const call = (query: string, variables: object) =>
       post({ port, token, agent, body: JSON.stringify({ query, variables }) })

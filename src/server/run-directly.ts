@@ -1,11 +1,7 @@
 import { execute } from '@graphql-tools/executor'
-import { getOperationAST, validate, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from 'graphql'
-import type { Admit } from './admit.ts'
-import type { Authenticate } from './auth.ts'
-import type { BeginOperation } from './begin-operation.ts'
+import { getOperationAST, validate, type DocumentNode, type ExecutionArgs } from 'graphql'
 import type { Call, Outcome } from './call.ts'
-import type { MaskError } from './mask-errors.ts'
-import { headersOf, maskOutcome, statusOf, type HttpCall } from './yoga.ts'
+import { headersOf, maskOutcome, statusOf, type HttpCall, type OperationDeps } from './yoga.ts'
 
 /** What goes out, as JSON. */
 interface Answer {
@@ -16,15 +12,6 @@ interface Answer {
 
 /** Answers a body with one query or mutation that wants JSON; null: it is for yoga, which also says what is wrong with it. */
 export type RunDirectly = (body: string, call: HttpCall) => Promise<Answer | null>
-
-interface DirectDeps {
-  readonly schema: GraphQLSchema
-  readonly contextFor: (call: Call) => object
-  readonly authenticate: Authenticate
-  readonly admit: Admit
-  readonly begin: BeginOperation
-  readonly maskError: MaskError
-}
 
 interface Params {
   readonly query: string
@@ -37,7 +24,7 @@ interface Params {
  * Gate, account, context, executor and mask are those of the other doors; GraphQL's own `execute` makes an AbortController and several
  * WeakMaps a call, a fifth of it all. What cannot be run goes the long way, so that there is one who says what is wrong with it.
  */
-export function createRunDirectly(deps: DirectDeps): RunDirectly {
+export function createRunDirectly(deps: OperationDeps): RunDirectly {
   const { schema, contextFor, authenticate, admit, begin, maskError } = deps
   const valid = new WeakSet<DocumentNode>()
 

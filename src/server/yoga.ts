@@ -27,7 +27,8 @@ export interface YogaContext<Kind extends Call = Call> {
 
 export type Yoga = YogaServerInstance<YogaContext, object>
 
-interface YogaDeps {
+/** What a door to the operations needs. */
+export interface OperationDeps {
   readonly schema: GraphQLSchema
   readonly contextFor: (call: Call) => object
   readonly authenticate: Authenticate
@@ -37,7 +38,7 @@ interface YogaDeps {
 }
 
 /** The GraphQL engine of all doors. In `plugins` the hooks of HTTP alone come first, those that guard the WebSocket too come after. */
-export function createYogaServer({ schema, contextFor, authenticate, admit, begin, maskError }: YogaDeps): Yoga {
+export function createYogaServer({ schema, contextFor, authenticate, admit, begin, maskError }: OperationDeps): Yoga {
   return createYoga<YogaContext, object>({
     schema,
     context: ({ call }) => contextFor(call),
