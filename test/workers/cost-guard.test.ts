@@ -145,14 +145,15 @@ test('an enqueue keeps its budget of WAL and buffers, alone and by the thousand'
     }
     await enqueue(1)
     const one = await costOf(pools.enqueue, () => enqueue(1))
+    const another = await costOf(pools.enqueue, () => enqueue(1))
     const many = await costOf(pools.enqueue, () => enqueue(1_000))
     expect([one.answer.length, many.answer.length]).toEqual([1, 1_000])
     // 20 and 20.2: the row with its three entries, the journal's row with three, tenant and kind. A foreign key that looks for the tenant
     // once more and locks it is 3 and 56 bytes.
     expect(one.buffers).toBeLessThan(23)
     expect(many.buffers / 1_000).toBeLessThan(22)
-    // 909 bytes and 1,052 (pages that split).
-    expect(one.walBytes).toBeLessThan(950)
+    // 909 bytes, for every thirty-second 99 more (the sequence), and 1,052 (pages that split).
+    expect(Math.min(one.walBytes, another.walBytes)).toBeLessThan(950)
     expect(many.walBytes / 1_000).toBeLessThan(1_100)
   } finally {
     await pools.end()

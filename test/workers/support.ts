@@ -56,11 +56,16 @@ export async function startEngine(
   events.on((event) => told.push(event))
   const pools = createPools(database.url)
   const claims: number[] = []
-  watchQueries(pools.claim, (_, rows) => claims.push(rows))
-  const answered = { read_claim_rules: 0, count_living_instances: 0 }
-  watchQueries(pools.commit, (name) => {
-    if (name === 'read_claim_rules' || name === 'count_living_instances') answered[name] += 1
+  // They count together: the rules are taken over when the last of the three has answered.
+  const answered = { read_claim_rules: 0, count_living_instances: 0, find_due_kinds: 0 }
+  const count = (name: string | undefined): void => {
+    if (name !== undefined && name in answered) answered[name as keyof typeof answered] += 1
+  }
+  watchQueries(pools.claim, (name, rows) => {
+    if (name === 'find_due_kinds') count(name)
+    else claims.push(rows)
   })
+  watchQueries(pools.commit, count)
   const listener = createListener({ url: database.url, onLost: () => undefined, onRestored: () => undefined })
   const instance = createInstance({
     db: pools.commit,
@@ -117,7 +122,7 @@ export async function startEngine(
     events,
     told,
     claims,
-    rulesRead: () => Math.min(answered.read_claim_rules, answered.count_living_instances),
+    rulesRead: () => Math.min(...Object.values(answered)),
     stop: (graceMs = 5_000) => (stopped ??= end(graceMs)),
   }
 }
