@@ -54,7 +54,7 @@ ${bars.join('\n')}
 }
 
 function colourOf(name: string): string {
-  return /graphile|pg-boss|BullMQ|graphql-ws/.test(name) ? '#b9c2cc' : '#2f6f9f'
+  return /graphile|pg-boss|BullMQ|graphql-ws|stock yoga|node:http/.test(name) ? '#b9c2cc' : '#2f6f9f'
 }
 
 function shown(value: number): string {
