@@ -23,7 +23,7 @@ interface PromoterDeps {
 const batch = 1_000
 /** Wake-ups come by the thousand while a queue drains: one look in this time is enough. */
 const lookAtMostEveryMs = 20
-/** What is due now is claimed first: to look beside the claim cost each job that came into an idle system half a millisecond. */
+/** What is due now is claimed first: a look beside the claim takes a core from it (0.8 ms, where the claim took 1.5). */
 const lookAfterMs = 5
 
 export function createPromoter({ pool, events, pulses, pollMs, onPromoted }: PromoterDeps): Promoter {
