@@ -8,7 +8,6 @@ export const claimCappedByPriority = statement<[...ClaimParams, ...CappedParams]
   `-- pending -> running for jobs that stand under a cap, as many as it has room for, by priority and due time; lives on aa_job_by_kind and aa_claim
 with recursive ${candidatesUnderCaps},
 ${pickedUnderCaps('c.priority, c.available_at, c.id')},
-${moveToRunning()}
- order by p.place`,
+${moveToRunning()}`,
   { rowMode: 'array' },
 )

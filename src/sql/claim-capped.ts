@@ -8,7 +8,6 @@ export const claimCapped = statement<[...ClaimParams, ...CappedParams], ClaimedR
   `-- pending -> running for jobs that stand under a cap, as many as it has room for, fairly between tenants; lives on aa_job_by_kind and aa_claim
 with recursive ${candidatesUnderCaps},
 ${pickedUnderCaps('(c.rn - 1) / c.weight, c.arm, c.tenant_id, c.rn')},
-${moveToRunning()}
- order by p.place`,
+${moveToRunning()}`,
   { rowMode: 'array' },
 )

@@ -14,11 +14,15 @@ export type ClaimedRow = [
   idempotencyKey: string | null,
   correlationId: string | null,
   claimId: string,
-  /** What the statement had to walk past, if it was far; the same in each row. Dead: claimed or gone, and kept while a session holds an old snapshot. */
-  met?: 'dead' | 'foreign' | null,
-  /** Its due time, where a scan may start behind it: as the database writes it, exactly (FAULTS F04). */
-  availableAt?: string | null,
+  /** What the statement had to walk past, if it was far; the same in each row. */
+  met?: Met | null,
 ]
+
+/**
+ * Dead: claimed or gone, and still in the index. Foreign: of kinds that are not served. Pages: one of the two, of which the index says no more
+ * than that they took pages.
+ */
+export type Met = 'dead' | 'foreign' | 'pages'
 
 /** Parameters that every claim begins with. */
 export type ClaimParams = [
@@ -38,20 +42,31 @@ export type ClaimParams = [
 export type PriorityParams = [
   /** Null: every tenant. */
   tenantIds: readonly string[] | null,
-  /** The scan starts behind this (priority, due time, id): what was claimed before stays in the index, dead, while a session holds an old snapshot. */
-  pastPriority: number,
-  pastAvailableAt: string,
-  pastId: string,
+  /** The scan starts behind this key: what was claimed before is in the index until a vacuum, dead. */
+  ...past: PastKey,
 ]
 
-/** The due time of the last job of the claim, where the next one is to start behind it. */
-export const lastKeyAt = `(select k.available_at::text from picked k
-          where $10::timestamptz > '-infinity' or (select met from way) = 'dead' order by k.priority desc, k.available_at desc, k.id desc limit 1)`
+/** A job's place in the order of the queue. The due time is in microseconds since 1970, as exact as the database's (FAULTS F04); null: before all. */
+export type PastKey = readonly [priority: number, availableMicros: number | null, id: string]
+
 /** In front of every job. */
-export const noKey = [-2_147_483_648, '-infinity', '00000000-0000-0000-0000-000000000000'] as const
+export const noKey: PastKey = [-2_147_483_648, null, '00000000-0000-0000-0000-000000000000']
+
+/** SQL for the time that stands behind so many microseconds since 1970. */
+export const microsAsTime = (micros: string): string => `timestamptz 'epoch' + ${micros} * interval '1 microsecond'`
+
+/** SQL for the due time of `PriorityParams`. */
+export const pastTime = `coalesce(${microsAsTime('$10::bigint')}, '-infinity')`
+
+/** The place of the job that a row of a claim brought. */
+export const keyOf = (row: ClaimedRow): readonly [priority: number, availableMicros: number, id: string] => [
+  row[6],
+  Math.round(row[8] * 1_000),
+  row[0],
+]
 
 /**
- * pending -> running for the rows of `picked` (columns id, tid). The update goes by ctid: joined on id with a limit above one it became
+ * pending -> running for the rows of `picked` (columns id, tid, and place, in the order of which they come). The update goes by ctid: joined on id with a limit above one it became
  * a scan of the whole table. The claim row is written with it; no journal row is (+10 us a job): the facts stand on the job. `found` is SQL for
  * whether due jobs were found: if others had locked them all, one row of nulls says so.
  */
@@ -69,7 +84,8 @@ noted as (
 select m.id, m.tenant_id, m.job_kind, m.payload, m.attempts, m.max_attempts, m.priority,
        date_part('epoch', m.created_at) * 1000, date_part('epoch', m.available_at) * 1000, date_part('epoch', now()) * 1000,
        m.idempotency_key, m.correlation_id, (select id from noted)${more}
-  from ${found === null ? 'moved m join picked p on p.id = m.id' : `(select) one left join (moved m join picked p on p.id = m.id) on true where p.id is not null or ${found}`}`
+  from ${found === null ? 'moved m join picked p on p.id = m.id' : `(select) one left join (moved m join picked p on p.id = m.id) on true where p.id is not null or ${found}`}
+ order by p.place`
 
 /** Whether a claim found due jobs, and others had locked them all. */
 export const foundLocked = (rows: readonly ClaimedRow[]): boolean =>
@@ -90,9 +106,11 @@ export const begunWith = (index: CountedIndex): string => `begun as materialized
 /**
  * What the statement met on its way, if it had to walk far for what it brought: SQL over `needed` (probes, jobs), how often it had to enter the
  * index and how many jobs it had to look at. To be read after all turns are picked, and null as a rule: a value in each row of a claim is a
- * quarter of a microsecond a job. Jobs of foreign kinds are passed over inside the index, so that only its pages tell of them.
+ * quarter of a microsecond a job. Entries that are known to be dead, and jobs of foreign kinds, are passed over inside the index: of them its pages
+ * tell, of which a probe needs five at most.
  */
 export const metOnTheWay = (index: CountedIndex, needed: string): string => `way as (
   select case when g.entries - b.entries - g.alive + b.alive - n.probes > 64 + 4 * $5::int then 'dead'
-              when g.alive - b.alive - n.probes - n.jobs > 64 + 4 * $5::int or g.pages - b.pages - 5 * n.probes > 16 + $5::int then 'foreign' end as met
+              when g.alive - b.alive - n.probes - n.jobs > 64 + 4 * $5::int then 'foreign'
+              when g.pages - b.pages - 5 * n.probes > 16 + $5::int / 4 then 'pages' end as met
     from begun b, (${givenBy(index)}) g, (${needed}) n(probes, jobs))`

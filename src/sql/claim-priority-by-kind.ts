@@ -1,8 +1,8 @@
 import {
   begunWith,
-  lastKeyAt,
   moveToRunning,
   metOnTheWay,
+  pastTime,
   type ClaimParams,
   type PriorityParams,
   type ClaimedRow,
@@ -28,7 +28,7 @@ ahead as materialized (
        from (
          select j.id, j.ctid, j.priority, j.available_at
            from mdm.aa_job j
-          where j.lane = 0 and (j.job_kind, j.priority, j.available_at, j.id) > (k.kind, $9::int, $10::timestamptz, $11::uuid)
+          where j.lane = 0 and (j.job_kind, j.priority, j.available_at, j.id) > (k.kind, $9::int, ${pastTime}, $11::uuid)
             and j.job_kind <= k.kind and j.available_at <= now()
             and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text) and not $12::jsonb ? (j.job_kind || ' ' || j.tenant_id::text)
             and not $7::jsonb ? j.tenant_id::text
@@ -37,7 +37,7 @@ ahead as materialized (
           limit ${depth}) j) h),
 bound as (select priority, available_at, id from ahead where place = ${depth} order by priority, available_at, id limit 1),
 picked as materialized (
-  select t.id, l.tid, t.priority, t.available_at
+  select t.id, l.tid, row_number() over () as place
     from (
       (select id, tid, priority, available_at from ahead)
       union all
@@ -57,7 +57,6 @@ picked as materialized (
    where not exists (select from bound) or (t.priority, t.available_at, t.id) <= (select priority, available_at, id from bound)
    limit $5::int),
 ${metOnTheWay('aa_job_by_kind_priority', `select cardinality($4::text[]), ${depth} * cardinality($4::text[])`)},
-${moveToRunning(`, (select met from way), ${lastKeyAt}`)}
- order by p.priority, p.available_at, p.id`,
+${moveToRunning(', (select met from way)')}`,
   { rowMode: 'array' },
 )

@@ -1,8 +1,8 @@
 import {
   begunWith,
-  lastKeyAt,
   moveToRunning,
   metOnTheWay,
+  pastTime,
   type ClaimParams,
   type PriorityParams,
   type ClaimedRow,
@@ -15,16 +15,18 @@ export const claimPriority = statement<[...ClaimParams, ...PriorityParams], Clai
   `-- pending -> running, by priority and due time; lives on aa_job_by_priority
 with ${begunWith('aa_job_by_priority')},
 picked as materialized (
-  select j.id, j.ctid as tid, j.priority, j.available_at
-    from mdm.aa_job j
-   where (select true from begun) and j.lane = 0 and (j.priority, j.available_at, j.id) > ($9::int, $10::timestamptz, $11::uuid) and j.available_at <= now() and j.job_kind = any ($4::text[])
-     and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text) and not $7::jsonb ? j.tenant_id::text
-     and ($8::uuid[] is null or j.tenant_id = any ($8))
-   order by j.priority, j.available_at, j.id
-   limit $5::int
-     for update skip locked),
+  select j.id, j.tid, row_number() over () as place
+    from (
+      select j.id, j.ctid as tid
+        from mdm.aa_job j
+       where (select true from begun) and j.lane = 0 and (j.priority, j.available_at, j.id) > ($9::int, ${pastTime}, $11::uuid)
+         and j.available_at <= now() and j.job_kind = any ($4::text[])
+         and not $6::jsonb ? (j.job_kind || ' ' || j.tenant_id::text) and not $7::jsonb ? j.tenant_id::text
+         and ($8::uuid[] is null or j.tenant_id = any ($8))
+       order by j.priority, j.available_at, j.id
+       limit $5::int
+         for update skip locked) j),
 ${metOnTheWay('aa_job_by_priority', 'select 1, $5::int')},
-${moveToRunning(`, (select met from way), ${lastKeyAt}`)}
- order by p.priority, p.available_at, p.id`,
+${moveToRunning(', (select met from way)')}`,
   { rowMode: 'array' },
 )

@@ -17,4 +17,4 @@ export const dropEndedClaims = (ids: string, claims: string): string =>
 export type PlainList = readonly string[] | string
 
 /** The list as PostgreSQL writes an array. No element needs quotes: pg looks for them in each character, half a microsecond an element. */
-export const plainList = (elements: readonly string[]): string => `{${elements.join(',')}}`
+export const plainList = (elements: readonly (string | number)[]): string => `{${elements.join(',')}}`

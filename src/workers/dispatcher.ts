@@ -1,17 +1,15 @@
 import type { Pool } from 'pg'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import { broughtAll, firstRotation, rotate, roundsFor, type Rotation } from '../jobs/fairness.ts'
-import { claimFairByKindPastDead } from '../sql/claim-fair-by-kind-past-dead.ts'
 import { claimFairByKind } from '../sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../sql/claim-fair-of-tenants.ts'
-import { claimFairPastDead } from '../sql/claim-fair-past-dead.ts'
 import { claimFair } from '../sql/claim-fair.ts'
 import { foundLocked, type ClaimedRow, type ClaimParams } from '../sql/claim-parts.ts'
 import { claimPriorityByKind } from '../sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../sql/claim-priority.ts'
 import { createCappedDispatcher } from './capped-dispatcher.ts'
 import type { Caps, ClaimRules, ClaimShape } from './claim-rules.ts'
-import { createClaimWalk, type WalkForm } from './claim-walk.ts'
+import { createClaimWalk } from './claim-walk.ts'
 import { drawLease } from './draw-lease.ts'
 import { runsOf, type Run } from './run.ts'
 import { createUnheardClaims } from './unheard-claims.ts'
@@ -57,32 +55,35 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
   const walk = createClaimWalk()
   let cappedFirst = false
   let tookAll = false
+  /** Whether the last claim was made kind by kind. */
+  let byKind = false
   /** How many claims in a row have found due jobs that others were just claiming. */
   let contended = 0
 
-  /**
-   * Kind-first where pairs are left out, or while jobs of kinds that are not served here are due: foreign jobs in front cost it nothing.
-   * Tenant-first else: a quarter of the price with nine kinds and 100 tenants. A wrong guess costs time, never order.
-   */
-  const isByKind = (shape: ClaimShape): boolean =>
-    Object.keys(shape.excludedPairs).length > 0 ||
-    Object.keys(shape.pairBounds).length > 0 ||
-    walk.meetsForeign() ||
-    [...rules.dueKinds()].some((kind) => !shape.kinds.includes(kind) && !kindsWithOwnSlot.includes(kind))
+  /** Jobs of kinds that are not served here are due. */
+  const foreignDue = ({ kinds }: ClaimShape): boolean =>
+    [...rules.dueKinds()].some((kind) => !kinds.includes(kind) && !kindsWithOwnSlot.includes(kind))
 
-  const claimRows = async (
-    params: ClaimParams,
-    limit: number,
-    shape: ClaimShape,
-    byKind: boolean,
-  ): Promise<readonly ClaimedRow[]> => {
+  /** A wrong guess at the statement costs time, never order: tenant-first is a quarter of the price of kind-first with nine kinds and 100 tenants. */
+  const claimRows = async (params: ClaimParams, limit: number, shape: ClaimShape): Promise<readonly ClaimedRow[]> => {
     const [, , , kinds, , excludedPairs, excludedTenants] = params
     const bounds = JSON.stringify(shape.pairBounds)
+    const form = spec.dispatch === 'priority' ? 'priority' : 'tenant'
+    const served = JSON.stringify(form === 'priority' ? [kinds, excludedPairs, excludedTenants] : kinds)
+    const isForeignDue = foreignDue(shape)
+    const leavesOutPairs = excludedPairs !== '{}' || bounds !== '{}'
+    const canStepOver = isForeignDue && !leavesOutPairs && (form === 'priority' || spec.tenantIds === null)
+    byKind = leavesOutPairs || walk.goesByKind(form, served, isForeignDue)
+    const learnt = (rows: readonly ClaimedRow[]): readonly ClaimedRow[] => {
+      if (foundLocked(rows)) return rows
+      // A claim that was not filled by half has brought what is due: the next one looks at the front.
+      walk.learn(rows, canStepOver && rows.length > limit / 2 ? { form, served } : null)
+      return rows
+    }
     if (spec.dispatch === 'priority') {
-      walk.begin('priority', JSON.stringify([kinds, excludedPairs, excludedTenants]))
+      walk.begin('priority', served)
       const key = walk.lastKey()
       return learnt(
-        'priority',
         await (byKind
           ? claimPriorityByKind(pool, ...params, spec.tenantIds, ...key, bounds)
           : claimPriority(pool, ...params, spec.tenantIds, ...key)),
@@ -96,27 +97,19 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       rotation.cutTenant,
       rotation.cutTaken,
     ] as const
-    if (spec.tenantIds !== null) return claimFairOfTenants(pool, ...params, ...fair, bounds, spec.tenantIds)
-    const form = byKind ? 'pair' : 'tenant'
-    // What is left out by pair or by tenant has no new key. A kind that is left out lies behind its tenant's.
-    walk.begin(form, byKind ? '' : kinds.join(' '))
-    if (!walk.meetsDead())
+    if (byKind || spec.tenantIds !== null) {
+      // What is left out by pair or by tenant has no new key.
+      walk.begin('pair', '')
+      const past = walk.keysOf('pair')
       return learnt(
-        form,
-        await (byKind ? claimFairByKind(pool, ...params, ...fair, bounds) : claimFair(pool, ...params, ...fair)),
+        await (spec.tenantIds === null
+          ? claimFairByKind(pool, ...params, ...fair, ...past, bounds)
+          : claimFairOfTenants(pool, ...params, ...fair, ...past, bounds, spec.tenantIds)),
       )
-    const keys = walk.keysOf(form)
-    return learnt(
-      form,
-      await (byKind
-        ? claimFairByKindPastDead(pool, ...params, ...fair, bounds, keys.kinds, ...keys.past)
-        : claimFairPastDead(pool, ...params, ...fair, ...keys.past)),
-    )
-  }
-
-  const learnt = (form: WalkForm, rows: readonly ClaimedRow[]): readonly ClaimedRow[] => {
-    if (!foundLocked(rows)) walk.learn(form, rows)
-    return rows
+    }
+    walk.begin('tenant', served)
+    const [tenants, priorities, times, ids] = walk.keysOf('tenant')
+    return learnt(await claimFair(pool, ...params, ...fair, tenants, priorities, times, ids))
   }
 
   const claimUncapped = async (limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]> => {
@@ -135,12 +128,11 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       JSON.stringify(shape.excludedPairs),
       JSON.stringify(excluded),
     ]
-    const byKind = isByKind(shape)
-    const answer = await unheard.hear(lease, claimRows(params, limit, shape, byKind))
+    const answer = await unheard.hear(lease, claimRows(params, limit, shape))
     const isLocked = foundLocked(answer)
     contended = isLocked ? contended + 1 : 0
     const rows = isLocked ? [] : answer
-    tookAll = !byKind && !walk.meetsDead() && !isLocked && rows.length < limit
+    tookAll = !byKind && !walk.startsBehind() && !isLocked && rows.length < limit
     if (spec.dispatch === 'fair') {
       const tenantsOfJobs = rows.map((row) => row[1])
       tookAll &&= spec.tenantIds === null && broughtAll(rotation, tenantsOfJobs, limit, rules.weightOf)

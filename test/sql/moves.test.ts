@@ -5,10 +5,8 @@ import { absorbFanOuts } from '../../src/sql/absorb-fan-outs.ts'
 import { cancelJob } from '../../src/sql/cancel-job.ts'
 import { claimCappedByPriority } from '../../src/sql/claim-capped-by-priority.ts'
 import { claimCapped } from '../../src/sql/claim-capped.ts'
-import { claimFairByKindPastDead } from '../../src/sql/claim-fair-by-kind-past-dead.ts'
 import { claimFairByKind } from '../../src/sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../../src/sql/claim-fair-of-tenants.ts'
-import { claimFairPastDead } from '../../src/sql/claim-fair-past-dead.ts'
 import { claimFair } from '../../src/sql/claim-fair.ts'
 import { noKey } from '../../src/sql/claim-parts.ts'
 import { claimPriorityByKind } from '../../src/sql/claim-priority-by-kind.ts'
@@ -44,6 +42,7 @@ import {
   testWorker,
   type StoredJob,
   type TestWorker,
+  noPast,
 } from './support.ts'
 
 const kind = 'moved'
@@ -143,7 +142,7 @@ const fromLost: Way = {
   call: ({ database }) => recoverLostClaims(database.pool, 100),
 }
 
-const fairParams = [firstTenant, 100, 1, '{}', firstTenant, 0] as const
+const fairParams = [firstTenant, 100, 1, '{}', firstTenant, 0, ...noPast] as const
 const cappedParams = ['{}', null, firstTenant, '{}'] as const
 const capped = ({ database }: Stage) => setConcurrencyLimit(database.pool, kind, null, 10_000, 'user:ada', 'r1')
 const admin = (id: string) => [id, null, null, 'user:ada', 'because', 'r1'] as const
@@ -166,24 +165,12 @@ const ways: Record<MoveName, readonly Way[]> = {
     {
       statement: 'claim_fair_by_kind',
       call: ({ database, worker }) =>
-        claimFairByKind(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, '{}'),
-    },
-    {
-      statement: 'claim_fair_past_dead',
-      call: ({ database, worker }) =>
-        claimFairPastDead(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, [], [], [], []),
-    },
-    {
-      statement: 'claim_fair_by_kind_past_dead',
-      call: ({ database, worker }) =>
-        claimFairByKindPastDead(
-          ...([database.pool, ...claimParams(worker, [kind], 100), ...fairParams, '{}', [], [], [], [], []] as const),
-        ),
+        claimFairByKind(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, '{}', '{}'),
     },
     {
       statement: 'claim_fair_of_tenants',
       call: ({ database, worker }, { tenantId }) =>
-        claimFairOfTenants(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, '{}', [tenantId]),
+        claimFairOfTenants(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, '{}', '{}', [tenantId]),
     },
     {
       statement: 'claim_priority',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { noKey, type ClaimedRow, type ClaimParams } from '../../src/sql/claim-parts.ts'
+import type { PastKeys } from '../../src/sql/claim-fair.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { registerInstance } from '../../src/sql/register-instance.ts'
 import { registerKinds, type KindRow } from '../../src/sql/register-kinds.ts'
@@ -8,6 +9,8 @@ import type { Queryable } from '../../src/sql/statement.ts'
 import type { TestDatabase } from '../support/database.ts'
 
 export const noTenant = '00000000-0000-0000-0000-000000000000'
+/** Fair claims that begin at the front. */
+export const noPast: PastKeys = ['{}', '{}', '{}', '{}']
 
 /** Registers kinds with the seed's defaults, except for what is given. */
 export async function registerTestKinds(

@@ -5,7 +5,7 @@ import { claimFair } from '../../src/sql/claim-fair.ts'
 import { enqueueBatch } from '../../src/sql/enqueue-batch.ts'
 import { finishJobs } from '../../src/sql/finish-jobs.ts'
 import { defineKind } from '../../src/workers/define-kind.ts'
-import { claimParams, drawLease, noTenant, registerTestKinds, testWorker } from '../sql/support.ts'
+import { claimParams, drawLease, noPast, noTenant, registerTestKinds, testWorker } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { startEngine } from './support.ts'
@@ -85,7 +85,7 @@ test('claim and settle keep their budgets of WAL and buffers', async () => {
       claimFair(
         pools.claim,
         ...claimParams(worker, kinds, limit, { lease }),
-        ...[noTenant, limit, Math.ceil(limit / tenants), '{}', noTenant, 0],
+        ...([noTenant, limit, Math.ceil(limit / tenants), '{}', noTenant, 0, ...noPast] as const),
       )
     const lease = drawLease()
     // Connects, plans and reads the catalogue: that is paid once.
