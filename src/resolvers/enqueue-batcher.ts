@@ -62,7 +62,7 @@ export function createEnqueuer({ pool, wakeup }: EnqueuerDeps): Enqueuer {
       type: 'enqueued',
       outcome: row.outcome,
       jobId: row.jobId,
-      job: row.outcome === 'created' ? newJobRow(orders[i]!, row) : null,
+      job: row.outcome === 'created' ? newJobRow(orders[i]!, row, rows[0]!.createdMs!) : null,
     }))
   }
 

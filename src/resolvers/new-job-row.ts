@@ -3,7 +3,7 @@ import type { JobRow } from '../sql/job-row.ts'
 import type { EnqueueOrder } from './enqueue-order.ts'
 
 /** The row of a job that was just created, as it stood at the commit: what a read would answer, without one. */
-export function newJobRow(order: EnqueueOrder, stored: BatchedJob): JobRow {
+export function newJobRow(order: EnqueueOrder, stored: BatchedJob, createdMs: number): JobRow {
   return {
     id: stored.jobId,
     tenantId: order.tenantId,
@@ -15,8 +15,8 @@ export function newJobRow(order: EnqueueOrder, stored: BatchedJob): JobRow {
     runs: 0,
     revision: 1,
     claimRevision: null,
-    createdAt: new Date(stored.createdMs),
-    availableAt: new Date(stored.availableMs!),
+    createdAt: new Date(createdMs),
+    availableAt: new Date(stored.availableMs ?? createdMs),
     claimedAt: null,
     heartbeatAt: null,
     completedAt: null,

@@ -6,12 +6,13 @@ import { statement } from './statement.ts'
 export interface BatchedJob {
   readonly jobId: string
   readonly outcome: EnqueueOutcome
-  /** Milliseconds since 1970 by the database's clock: a text to parse would cost 2 us a job. */
-  readonly createdMs: number
+  /** Milliseconds since 1970 by the database's clock; the same for all, so that it stands in the first row alone. */
+  readonly createdMs: number | null
   /** These as stored, and for `created` alone: with them a new job's row is known without reading it. */
   readonly payloadText: string | null
   readonly priority: number | null
   readonly maxAttempts: number | null
+  /** Null where it is the time of creation, as it nearly always is. */
   readonly availableMs: number | null
 }
 
@@ -38,7 +39,8 @@ export const enqueueBatch = statement<BatchColumns, BatchedJob>(
   'enqueue_batch',
   `-- (nothing) -> pending for each row, or the answer that its key existed; at most 1,000 rows
 select job_id as "jobId", outcome, payload::text as "payloadText", priority, max_attempts as "maxAttempts",
-       date_part('epoch', now()) * 1000 as "createdMs", date_part('epoch', available_at) * 1000 as "availableMs"
+       case when ord = 1 then date_part('epoch', now()) * 1000 end as "createdMs",
+       case when available_at <> now() then date_part('epoch', available_at) * 1000 end as "availableMs"
   from mdm.enqueue_batch($1::uuid[], $2::text[], $3::text[], $4::int[], $5::timestamptz[], $7::int[], $8::text[], $9::bool[], $10::jsonb[], $11, $12, $6::float8[])
  order by ord`,
 )

@@ -229,6 +229,34 @@ for (const version of [18, 16] as const) {
       expect(await database.sql('select count(*)::int as jobs from mdm.aa_job')).toEqual(before)
     })
 
+    test.each([
+      ['without keys', false],
+      ['with keys', true],
+    ])('a batch of several tenants and kinds is journaled as it was given, %s', async (_, keyed) => {
+      const other = await testTenant(database)
+      const jobs = Array.from({ length: 600 }, (_, i) => ({
+        kind: i % 3 === 0 ? 'index' : 'mail',
+        payload: { i },
+        tenant: i % 2 === 0 ? tenant : other,
+        ...(keyed ? { idempotency_key: `in order ${(i * 7) % 600}` } : {}),
+      }))
+      const given = (await many(jobs)).map((answer) => answer.job_id)
+      const told = await database.sql<{ job_id: string }>(
+        `select job_id from mdm.aa_audit_log where job_id = any ($1) and action = 'job_enqueued' order by id`,
+        [given],
+      )
+      expect(told.map((entry) => entry.job_id)).toEqual(given)
+    })
+
+    test('of several bad jobs of a batch the first is named', async () => {
+      const bad = { kind: 'mail', payload: {}, priority: 5_000 }
+      const jobs = Array.from({ length: 300 }, (_, i) => ({
+        ...(i < 3 ? { kind: 'mail', payload: {} } : bad),
+        tenant: i % 2 === 0 ? tenant : 'default',
+      }))
+      await expect(many(jobs)).rejects.toThrow('job 4 of the batch')
+    })
+
     test('a closed tenant takes no jobs', async () => {
       const closed = await testTenant(database)
       await database.sql(`update mdm.aa_tenant set status = 'closed' where id = $1`, [closed])

@@ -125,7 +125,7 @@ for (const version of [18, 16] as const) {
         await waits(enqueuer as never)
         await remover.query('commit')
         expect(await enqueued).toMatchObject({
-          message: `job 1 of the batch: unknown tenant '${own}'; create it first`,
+          message: `unknown tenant '${own}'; create it first`,
         })
       } finally {
         enqueuer.release()
