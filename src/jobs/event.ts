@@ -105,15 +105,15 @@ export interface BulkEnd {
 /** What ails a provider: it cannot be reached, or it refuses everybody (a password, a certificate). */
 export type ProviderFault = 'unreachable' | 'refusing'
 
+/** A run in hand is one: nothing is made for each job of a claim. Times in milliseconds since 1970 by the database's clock. */
 export interface ClaimedFacts {
   readonly id: string
   readonly kind: string
   readonly tenantId: string
   readonly attempts: number
-  /** From created_at to the claim (the seed's claim latency). */
-  readonly latencyMs: number
-  /** From available_at to the claim. */
-  readonly waitMs: number
+  readonly createdMs: number
+  readonly availableMs: number
+  readonly claimedMs: number
 }
 
 export type EndOutcome = 'success' | 'retry' | 'dlq' | 'stopped' | 'released'

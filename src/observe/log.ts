@@ -40,7 +40,8 @@ function logEvent(log: Logger, event: Event): void {
   switch (event.type) {
     case 'jobs:claimed':
       if (!log.isLevelEnabled('debug')) return
-      for (const { id, kind, tenantId, attempts, waitMs } of event.jobs) {
+      for (const { id, kind, tenantId, attempts, availableMs, claimedMs } of event.jobs) {
+        const waitMs = Math.max(claimedMs - availableMs, 0)
         log.debug({ jobId: id, kind, tenantId, attempt: attempts, worker: event.worker, waitMs }, 'job claimed')
       }
       return

@@ -162,8 +162,8 @@ export function createMetrics({
     switch (event.type) {
       case 'jobs:claimed':
         for (const job of event.jobs) {
-          claimLatency.observe(job.kind, job.latencyMs / 1000)
-          wait.observe(job.kind, job.waitMs / 1000)
+          claimLatency.observe(job.kind, Math.max(job.claimedMs - job.createdMs, 0) / 1000)
+          wait.observe(job.kind, Math.max(job.claimedMs - job.availableMs, 0) / 1000)
         }
         return
       case 'jobs:ended':

@@ -95,7 +95,7 @@ export function createCappedDispatcher({
         afterTenant = rows.at(-1)![1]
         quietUntil = 0
       }
-      return runsOf(rows, lease, performance.now())
+      return runsOf(rows, lease)
     },
     wake() {
       quietUntil = 0

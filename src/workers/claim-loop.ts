@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { databaseFault } from '../jobs/database-fault.ts'
 import type { Events } from '../jobs/event.ts'
 import { leavesOut, type ClaimShape } from './claim-rules.ts'
@@ -82,6 +83,8 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   const run = async (): Promise<void> => {
     try {
       pulse.begin()
+      // All slots that come free in this turn of the event loop share a claim: one for the first of 512 kept the others waiting for its answer.
+      await endOfTurn()
       await claimAll()
     } catch (error) {
       exhausted = true

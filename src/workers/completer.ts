@@ -23,10 +23,8 @@ export type End =
       readonly move: 'finish'
       readonly durationMs: number
       readonly resultText: string | null
-      /** Rows that commit with it; null: none. */
-      readonly effects: readonly EffectRow[] | null
-      /** Told when the database refuses its effects: the run has failed. */
-      readonly refused: (error: Error) => void
+      /** Null: none. */
+      readonly effects: Effects | null
     }
   | {
       readonly run: Run
@@ -43,6 +41,13 @@ export type End =
       readonly cause: ReleaseCause
       readonly unstarted: boolean
     }
+
+/** Rows that commit with an end. */
+export interface Effects {
+  readonly rows: readonly EffectRow[]
+  /** Told when the database refuses them: the run has failed. */
+  readonly refused: (error: Error) => void
+}
 
 /** What the database made of an end. */
 export type Settled =
@@ -73,6 +78,8 @@ interface CompleterDeps {
   readonly afterCommit: (facts: { readonly waiting: boolean; readonly dueAgain: boolean }) => void
 }
 
+const claimLost: Settled = { lost: true }
+const success: Settled = { lost: false, outcome: 'success', retryAt: null }
 const largestGroup = 1_000
 const retryAfterMs = [20, 100, 500, 2_000]
 
@@ -133,7 +140,7 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
           for (const end of group) await settleGroup([end])
           return
         } else if (hasEffects(group[0]!)) {
-          group[0].refused(error as Error)
+          group[0].effects.refused(error as Error)
           return
         } else {
           await settleRefused(group[0]!, error as Error)
@@ -181,7 +188,10 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
     })
     const settled = await settleMove(db, group, ids, leases, ended)
     if (ended.length > 0 && settled.some((each) => each.lost)) await dropClaims(db, ended)
-    const effects = group.flatMap((end, index) => (hasEffects(end) && !settled[index]!.lost ? end.effects : []))
+    const effects: EffectRow[] = []
+    group.forEach((end, index) => {
+      if (hasEffects(end) && !settled[index]!.lost) effects.push(...end.effects.rows)
+    })
     if (effects.length > 0) await writeEffects(db, effects)
     return settled
   }
@@ -207,7 +217,7 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
           )
         : await finishJobs(db, plainList(ids), plainList(leases), worker.id, ended)
       const lostIds = new Set(lost.map((row) => row.id))
-      return ids.map((id) => (lostIds.has(id) ? { lost: true } : { lost: false, outcome: 'success', retryAt: null }))
+      return ids.map((id) => (lostIds.has(id) ? claimLost : success))
     }
     const rows =
       first.move === 'fail'
@@ -230,7 +240,7 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
     const byId = new Map(rows.map((row) => [row.id, row]))
     return ids.map((id) => {
       const row = byId.get(id)
-      if (row === undefined) return { lost: true }
+      if (row === undefined) return claimLost
       const outcome =
         row.status === 'failed'
           ? 'stopped'
@@ -290,7 +300,7 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
   }
 }
 
-type EndWithEffects = Extract<End, { move: 'finish' }> & { readonly effects: readonly EffectRow[] }
+type EndWithEffects = Extract<End, { move: 'finish' }> & { readonly effects: Effects }
 
 function hasEffects(end: End): end is EndWithEffects {
   return end.move === 'finish' && end.effects !== null

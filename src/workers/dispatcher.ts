@@ -138,7 +138,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       tookAll &&= spec.tenantIds === null && broughtAll(rotation, tenantsOfJobs, limit, rules.weightOf)
       rotation = rotate(rotation, tenantsOfJobs, limit, rules.weightOf)
     }
-    return runsOf(rows, lease, performance.now())
+    return runsOf(rows, lease)
   }
 
   return {

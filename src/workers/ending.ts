@@ -5,8 +5,8 @@ import { inTransaction } from '../db/transaction.ts'
 import { decide, type Outcome } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'
 import { redactSecrets } from '../jobs/failure.ts'
-import type { Completer, End } from './completer.ts'
-import { effectRows, type EffectRow } from './effect.ts'
+import type { Completer, Effects, End } from './completer.ts'
+import { effectRows } from './effect.ts'
 import { secretsOf, type Execution, type RunnableKind } from './execution.ts'
 import { jobFacts, jobLog, type HandlerContextDeps } from './handler-context.ts'
 import type { HandlerResult, JobLog } from './handler.ts'
@@ -23,11 +23,12 @@ interface EndingDeps {
   readonly onEnqueued: () => void
 }
 
-/** Settles a run once; whatever comes later is too late. Pending only where the slot has to wait for a transaction. */
+/** Settles a run once, which ended at `now`; whatever comes later is too late. Pending only where the slot has to wait for a transaction. */
 export type Ending = (
   execution: Execution,
   outcome: Outcome,
   result: HandlerResult | undefined,
+  now: number,
 ) => Promise<void> | undefined
 
 const logBytes = 8 * 1024
@@ -121,20 +122,29 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
     }
   }
 
-  return (execution, outcome, result) => {
+  const effectsOf = (
+    execution: Execution,
+    given: NonNullable<HandlerResult['effects']>,
+    durationMs: number,
+  ): Effects => ({
+    rows: effectRows(given, execution.run),
+    refused: (error) => void fail(execution, error, durationMs),
+  })
+
+  return (execution, outcome, result, now) => {
     const { run } = execution
     if (hasEnded(run)) return undefined
-    const durationMs = performance.now() - run.startedAt
+    const durationMs = now - run.startedAt
     if (outcome.type === 'threw') return fail(execution, reasonOf(execution, outcome.thrown), durationMs)
     const resultText = result?.result === undefined ? null : resultTextOf(result.result, jobLog(execution, logLine))
-    let effects: EffectRow[] | null
+    let effects: Effects | null = null
     try {
-      effects = result?.effects === undefined || result.effects.length === 0 ? null : effectRows(result.effects, run)
+      if (result?.effects !== undefined && result.effects.length > 0)
+        effects = effectsOf(execution, result.effects, durationMs)
     } catch (error) {
       return fail(execution, error, durationMs)
     }
-    const refused = (error: Error): void => void fail(execution, error, durationMs)
-    const done: End & { move: 'finish' } = { run, move: 'finish', durationMs, resultText, effects, refused }
+    const done: End & { move: 'finish' } = { run, move: 'finish', durationMs, resultText, effects }
     if (result?.commit !== undefined) return commit(execution, result.commit, done)
     run.state = 'ended'
     completer.settle(done)

@@ -1,16 +1,18 @@
 import type { Outcome } from '../jobs/decide.ts'
 import type { Ending } from './ending.ts'
 import { createExecution, type Execution, type RunnableKind } from './execution.ts'
-import type { HandlerContext, HandlerResult } from './handler.ts'
+import type { Handler, HandlerContext, HandlerResult } from './handler.ts'
 import type { Run } from './run.ts'
 
 /** Runs one job: run the handler, decide, settle. */
 export interface Executor {
-  /** Starts a run; `onFree` is told once its handler's promise has settled and the slot is free. */
-  start(run: Run, onFree: (execution: Execution) => void): Execution
+  /** Starts a run at `now`, in monotonic milliseconds; `onFree` is told once its handler's promise has settled and the slot is free. */
+  start(run: Run, now: number, onFree: OnFree): Execution
   /** Ends the run without its handler: what the handler still does changes nothing. */
   giveUp(execution: Execution, outcome: Outcome): void
 }
+
+type OnFree = (execution: Execution, now: number) => void
 
 interface ExecutorDeps {
   readonly kinds: ReadonlyMap<string, RunnableKind>
@@ -18,33 +20,66 @@ interface ExecutorDeps {
   readonly end: Ending
 }
 
+/** Takes one job after another. */
+type Slot = (execution: Execution, onFree: OnFree) => void
+
+const resolved: Outcome = { type: 'resolved' }
+
 export function createExecutor({ kinds, contextOf, end }: ExecutorDeps): Executor {
-  const execute = async (execution: Execution, onFree: (execution: Execution) => void): Promise<void> => {
-    let outcome: Outcome
-    let result: HandlerResult | undefined
-    try {
-      result = (await execution.runnable.handler(contextOf(execution))) ?? undefined
-      outcome = { type: 'resolved' }
-    } catch (thrown) {
-      outcome = { type: 'threw', thrown }
+  const idle: Slot[] = []
+
+  /** What hears of a handler's end serves the next run too: made anew for each it was an eighth of all that a job allocates. */
+  const createSlot = (): Slot => {
+    let execution: Execution
+    let onFree: OnFree
+
+    const conclude = (outcome: Outcome, result: HandlerResult | undefined): void => {
+      // The slot may get its next run before this function is left.
+      const [ended, told] = [execution, onFree]
+      idle.push(slot)
+      const now = performance.now()
+      const ending =
+        ended.progress === undefined ? end(ended, outcome, result, now) : endReported(ended, outcome, result)
+      if (ending === undefined) told(ended, now)
+      else void ending.then(() => told(ended, performance.now()))
     }
-    if (execution.progress !== undefined) await execution.progress.finish()
-    const ending = end(execution, outcome, result)
-    if (ending !== undefined) await ending
-    onFree(execution)
+    const onResolved = (result: HandlerResult | void): void => conclude(resolved, result ?? undefined)
+    const onThrown = (thrown: unknown): void => conclude({ type: 'threw', thrown }, undefined)
+
+    const slot: Slot = (next, nextOnFree) => {
+      execution = next
+      onFree = nextOnFree
+      started(next.runnable.handler, contextOf(next)).then(onResolved, onThrown)
+    }
+    return slot
+  }
+
+  /** What the handler has reported goes to the row before its end does. */
+  const endReported = async (
+    execution: Execution,
+    outcome: Outcome,
+    result: HandlerResult | undefined,
+  ): Promise<void> => {
+    await execution.progress!.finish()
+    await end(execution, outcome, result, performance.now())
   }
 
   return {
-    start(run, onFree) {
-      const now = performance.now()
+    start(run, now, onFree) {
       run.startedAt = now
       run.state = 'running'
       const execution = createExecution(run, kinds.get(run.kind)!, now)
-      void execute(execution, onFree)
+      const slot = idle.pop() ?? createSlot()
+      slot(execution, onFree)
       return execution
     },
     giveUp(execution, outcome) {
-      void end(execution, outcome, undefined)
+      void end(execution, outcome, undefined, performance.now())
     },
   }
+}
+
+/** A handler in plain JavaScript may throw at once, or return no promise. */
+function started(handler: Handler, context: HandlerContext<unknown>): Promise<HandlerResult | void> {
+  return new Promise((resolve) => resolve(handler(context)))
 }

@@ -7,7 +7,7 @@ import type { JobKind } from '../jobs/kind.ts'
 import { valueWithoutSecrets, withoutSecrets } from '../jobs/payload-secrets.ts'
 import { abortExecution, secretsOf, type Execution } from './execution.ts'
 import { fencedTransaction } from './fenced-transaction.ts'
-import type { HandlerContext, JobFacts, JobLog, JobTransaction, ProgressReport } from './handler.ts'
+import type { HandlerContext, JobFacts, JobLog, ProgressReport } from './handler.ts'
 import { createProgressWriter } from './progress-writer.ts'
 import type { Run } from './run.ts'
 
@@ -25,49 +25,58 @@ const logLineBytes = 1_000
 
 /** Makes what handlers get. One prototype for all of them: a job pays only for what its handler touches. */
 export function createHandlerContexts(deps: HandlerContextDeps): (execution: Execution) => HandlerContext<unknown> {
-  interface Made extends HandlerContext<unknown> {
+  class Context implements HandlerContext<unknown> {
     readonly execution: Execution
-  }
 
-  const keep = <Value>(made: Made, name: keyof HandlerContext<unknown>, value: Value): Value => {
-    Object.defineProperty(made, name, { value })
-    return value
-  }
+    constructor(execution: Execution) {
+      this.execution = execution
+    }
 
-  const prototype: ThisType<Made> & HandlerContext<unknown> = {
     get payload(): unknown {
       const { run, runnable } = this.execution
       return keep(this, 'payload', readPayload(runnable.kind, run.payloadText))
-    },
-    get job() {
+    }
+
+    get job(): JobFacts {
       return keep(this, 'job', jobFacts(this.execution.run))
-    },
-    get signal() {
+    }
+
+    get signal(): AbortSignal {
       const { execution } = this
       execution.controller ??= new AbortController()
       if (execution.aborted !== undefined && !execution.controller.signal.aborted)
         execution.controller.abort(execution.aborted)
       return execution.controller.signal
-    },
-    get log() {
+    }
+
+    get log(): JobLog {
+      return keep(this, 'log', jobLog(this.execution, deps.logLine))
+    }
+
+    get progress(): HandlerContext<unknown>['progress'] {
       const { execution } = this
-      return keep(this, 'log', jobLog(execution, deps.logLine))
-    },
-    get progress() {
+      return keep(this, 'progress', (report) => progressOf(execution, deps).report(discreet(execution, report)))
+    }
+
+    get transaction(): HandlerContext<unknown>['transaction'] {
       const { execution } = this
-      return keep(this, 'progress', (report: ProgressReport) =>
-        progressOf(execution, deps).report(discreet(execution, report)),
-      )
-    },
-    get transaction() {
-      const { execution } = this
-      return keep(this, 'transaction', <T>(work: (tx: JobTransaction) => Promise<T>) =>
+      return keep(this, 'transaction', (work) =>
         fencedTransaction(deps.commitPool, execution.run, work, deps.onEnqueued),
       )
-    },
+    }
   }
 
-  return (execution) => Object.assign(Object.create(prototype) as Made, { execution })
+  return (execution) => new Context(execution)
+}
+
+/** In place of the getter, which made it. */
+function keep<Name extends keyof HandlerContext<unknown>>(
+  context: HandlerContext<unknown>,
+  name: Name,
+  value: HandlerContext<unknown>[Name],
+): HandlerContext<unknown>[Name] {
+  Object.defineProperty(context, name, { value })
+  return value
 }
 
 /** What a handler knows of its job. */

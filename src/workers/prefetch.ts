@@ -1,7 +1,8 @@
 /** How many jobs may wait claimed beside the slots: what starts within 20 ms by measured run times, at most 2,000 (SPEC section 4). */
 export interface Prefetch {
-  ran(kind: string, ms: number): void
-  size(): number
+  /** A run has ended; both moments in monotonic milliseconds. */
+  ran(kind: string, startedAt: number, now: number): void
+  size(now: number): number
   /** The slots have come to a standstill: nothing is known any more. */
   forget(): void
 }
@@ -15,6 +16,10 @@ const forgetAfterMs = 5_000
 const halfLifeMs = 50
 /** So many runs of late must speak for a buffer: one quick run of a slow handler does not. */
 const fewestRuns = 3
+/** Ends that follow one another so closely are a wave: who comes late in it was ready when it began. */
+const waveGapMs = 1
+/** So much of the wait for the others of a wave is left out: where waves keep the process busy for longer, what is in the buffer would start late. */
+const mostWaveMs = 10
 
 interface Seen {
   runs: number
@@ -30,6 +35,8 @@ export function createPrefetch(slots: number): Prefetch {
   const kinds = new Map<string, Seen>()
   let size = 0
   let countedAt = -Infinity
+  let endedAt = -Infinity
+  let waveAt = -Infinity
 
   const count = (now: number): number => {
     const kept = 0.5 ** Math.min((now - countedAt) / halfLifeMs, 10)
@@ -47,9 +54,17 @@ export function createPrefetch(slots: number): Prefetch {
     return Math.min(Math.floor((slots * startsWithinMs) / Math.max(slowest, 0.005)), largest)
   }
 
+  /** Without the wait for the others of its wave: 512 waits of 20 ms that end together take 20 to 25, and would have no buffer. */
+  const ownMs = (startedAt: number, now: number): number => {
+    if (now - endedAt > waveGapMs) waveAt = now
+    endedAt = now
+    const wholeMs = now - startedAt
+    return startedAt < waveAt ? Math.max(waveAt - startedAt, wholeMs - mostWaveMs) : wholeMs
+  }
+
   return {
-    ran(kind, ms) {
-      const now = performance.now()
+    ran(kind, startedAt, now) {
+      const ms = ownMs(startedAt, now)
       const seen = kinds.get(kind)
       if (seen === undefined) kinds.set(kind, { runs: 1, ms, at: now })
       else {
@@ -59,8 +74,7 @@ export function createPrefetch(slots: number): Prefetch {
         seen.at = now
       }
     },
-    size() {
-      const now = performance.now()
+    size(now) {
       if (now - countedAt < 5) return size
       size = count(now)
       countedAt = now

@@ -26,7 +26,6 @@ export interface Run {
   readonly correlationId: string | null
   readonly claim: Claim
   /** Monotonic milliseconds. */
-  readonly claimedAt: number
   startedAt: number
   state: 'waiting' | 'running' | 'ended'
   /** Whether its end was counted down from the claim; a run that was given up may end twice. */
@@ -34,7 +33,7 @@ export interface Run {
 }
 
 /** The runs that a claim brought. */
-export function runsOf(rows: readonly ClaimedRow[], lease: string, now: number): Run[] {
+export function runsOf(rows: readonly ClaimedRow[], lease: string): Run[] {
   const claim: Claim = { id: rows[0]?.[12] ?? '', lease, open: rows.length, dropping: false }
   return rows.map((row) => ({
     id: row[0],
@@ -50,7 +49,6 @@ export function runsOf(rows: readonly ClaimedRow[], lease: string, now: number):
     idempotencyKey: row[10],
     correlationId: row[11],
     claim,
-    claimedAt: now,
     startedAt: 0,
     state: 'waiting',
     counted: false,

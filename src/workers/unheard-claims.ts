@@ -26,7 +26,7 @@ export function createUnheardClaims(db: Queryable): UnheardClaims {
     async find() {
       const found: Run[] = []
       for (const lease of leases) {
-        found.push(...runsOf(await readClaim(db, lease), lease, performance.now()))
+        found.push(...runsOf(await readClaim(db, lease), lease))
         leases.delete(lease)
       }
       return found

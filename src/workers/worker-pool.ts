@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import type { ClaimedFacts, Events, ReleaseCause } from '../jobs/event.ts'
+import type { Events, ReleaseCause } from '../jobs/event.ts'
 import { tenantsOverShare } from '../jobs/fairness.ts'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import { createClaimLoop } from './claim-loop.ts'
@@ -100,7 +100,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       })
       return 0
     }
-    const buffer = prefetch.size()
+    const buffer = prefetch.size(performance.now())
     const want = spec.slots - running.size + buffer - waiting.length
     // A claim costs a round trip: with a buffer it is refilled by halves, not one by one.
     return buffer > 0 && want < buffer / 2 ? 0 : Math.min(want, largestClaim)
@@ -110,7 +110,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const claim = async (want: number, now: ClaimShape): Promise<readonly Run[]> => {
     // The order of priority knows of no shares.
     const over =
-      spec.dispatch === 'fair' && prefetch.size() === 0
+      spec.dispatch === 'fair' && prefetch.size(performance.now()) === 0
         ? tenantsOverShare(tenantsAtWork(), spec.slots, rules.weightOf)
         : []
     let runs = await dispatcher.claim(want, now, over)
@@ -120,7 +120,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     tookAll &&= dispatcher.tookAll()
     if (runs.length === 0) return runs
     deps.afterClaim()
-    events.emit({ type: 'jobs:claimed', worker: worker.name, jobs: runs.map(factsOf) })
+    events.emit({ type: 'jobs:claimed', worker: worker.name, jobs: runs })
     if (stopping) giveBack(runs, 'shutdown')
     else {
       waiting.push(...takeTokens(runs))
@@ -141,11 +141,10 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   })
 
   /** Fills the free slots from what is claimed, and claims when that runs low. */
-  const pump = (): void => {
+  const pump = (now = performance.now()): void => {
     while (running.size < spec.slots && waiting.length > 0) {
-      const run = waiting.shift()!
-      running.add(executor.start(run, onFree))
-      startedAt = run.startedAt
+      running.add(executor.start(waiting.shift()!, now, onFree))
+      startedAt = now
     }
     loop.look()
   }
@@ -157,12 +156,12 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     giveBack(waiting.splice(0), 'surplus')
   }
 
-  const onFree = (execution: Execution): void => {
-    if (running.delete(execution)) prefetch.ran(execution.run.kind, performance.now() - execution.run.startedAt)
+  const onFree = (execution: Execution, now: number): void => {
+    if (running.delete(execution)) prefetch.ran(execution.run.kind, execution.run.startedAt, now)
     else replaced -= 1
     if (running.size === 0 && stopping) for (const resolve of emptied) resolve()
     rooms.freed(execution.run.kind)
-    pump()
+    pump(now)
   }
 
   const tenantsAtWork = function* (): Generator<string> {
@@ -244,15 +243,4 @@ function takeOut<Item>(list: Item[], isMeant: (item: Item) => boolean): Item[] {
   const out = list.filter(isMeant)
   if (out.length > 0) list.splice(0, list.length, ...list.filter((item) => !out.includes(item)))
   return out
-}
-
-function factsOf(run: Run): ClaimedFacts {
-  return {
-    id: run.id,
-    kind: run.kind,
-    tenantId: run.tenantId,
-    attempts: run.attempts,
-    latencyMs: Math.max(run.claimedMs - run.createdMs, 0),
-    waitMs: Math.max(run.claimedMs - run.availableMs, 0),
-  }
 }

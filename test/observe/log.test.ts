@@ -46,7 +46,9 @@ test.each<[Event, readonly Record<string, unknown>[]]>([
     {
       type: 'jobs:claimed',
       worker: 'w',
-      jobs: [{ id: 'a', kind: 'k', tenantId: 't', attempts: 1, latencyMs: 9, waitMs: 3 }],
+      jobs: [
+        { id: 'a', kind: 'k', tenantId: 't', attempts: 1, createdMs: 1_000, availableMs: 1_006, claimedMs: 1_009 },
+      ],
     },
     [{ level: 'debug', msg: 'job claimed', jobId: 'a', kind: 'k', tenantId: 't', attempt: 1, worker: 'w', waitMs: 3 }],
   ],

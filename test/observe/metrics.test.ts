@@ -19,8 +19,8 @@ describe('what events tell', () => {
       type: 'jobs:claimed',
       worker: 'w',
       jobs: [
-        { ...job, latencyMs: 2000, waitMs: 5 },
-        { ...job, latencyMs: 200_000_000, waitMs: 6 },
+        { ...job, createdMs: 0, availableMs: 1_995, claimedMs: 2_000 },
+        { ...job, createdMs: 0, availableMs: 199_999_994, claimedMs: 200_000_000 },
       ],
     })
     const series = await scrape()

@@ -55,6 +55,35 @@ test.each(Array.from({ length: 12 }, (_, turns) => turns))(
   },
 )
 
+test('slots that come free in one turn of the event loop share a claim', async () => {
+  let free = 0
+  const wants: number[] = []
+  const claimed = Promise.withResolvers<void>()
+  const loop = createClaimLoop({
+    wanted: () => free,
+    shape: () => shape as unknown as ClaimShape,
+    async claim(want) {
+      wants.push(want)
+      free = 0
+      claimed.resolve()
+      return []
+    },
+    tookAll: () => true,
+    retryInMs: () => null,
+    events: createEvents(() => undefined),
+    pulse: createPulses(Infinity).of('test'),
+    pollMs: 3_600_000,
+  })
+  for (let slot = 0; slot < 64; slot += 1) {
+    await Promise.resolve()
+    free += 1
+    loop.look()
+  }
+  await claimed.promise
+  await loop.stop()
+  expect(wants).toEqual([64])
+})
+
 test('a claim that brought all there was is made sure of later, one that may have left something at once', async () => {
   let asked = 0
   const loopOf = (all: boolean) =>

@@ -19,7 +19,6 @@ const finish = (run: Run): End => ({
   durationMs: 1,
   resultText: null,
   effects: null,
-  refused: () => {},
 })
 const fail = (run: Run): End => ({
   run,
@@ -56,8 +55,8 @@ test.each([
     ])
     const worker = await testWorker(database.pool)
     const { rows, lease } = await claimOf(database.pool, worker, tenantId, ['echo'], 3)
-    const runs = runsOf(rows, lease, 0)
-    const [stranger] = runsOf([rows[1]!], drawLease(), 0)
+    const runs = runsOf(rows, lease)
+    const [stranger] = runsOf([rows[1]!], drawLease())
     const told: Event[] = []
     const events = createEvents((error) => {
       throw error

@@ -69,7 +69,7 @@ const loops: Record<string, () => void> = {
       pulse: pulses.of('completer'),
       worker: { id: 1, name: 'w' },
       afterCommit: () => {},
-    }).settle({ run: runsOf([[] as never], '1', 0)[0]!, move: 'finish', durationMs: 1, resultText: null } as End),
+    }).settle({ run: runsOf([[] as never], '1')[0]!, move: 'finish', durationMs: 1, resultText: null } as End),
 }
 
 test.each(Object.entries(loops))(

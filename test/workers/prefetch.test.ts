@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { createPrefetch } from '../../src/workers/prefetch.ts'
+
+/** What waits beside 512 slots after runs that started together and ended one after the other; times in milliseconds. */
+function bufferAfter(ends: { readonly firstAfter: number; readonly apart: number }): number {
+  const prefetch = createPrefetch(512)
+  let size = prefetch.size(0)
+  for (let run = 0; run < 512; run += 1) {
+    const now = 10 + ends.firstAfter + run * ends.apart
+    prefetch.ran('wait', 10, now)
+    size = prefetch.size(now)
+  }
+  return size
+}
+
+test('waits that end together have a buffer by their own time, however long their ends keep the process busy', () => {
+  // The last of the wave is told 10 ms after the first.
+  expect(bufferAfter({ firstAfter: 20.4, apart: 0.02 })).toBeGreaterThan(400)
+})
+
+test.each([
+  ['wait for longer than 20 ms', { firstAfter: 24, apart: 0.01 }],
+  ['work for so long, one after the other', { firstAfter: 24, apart: 24 }],
+  ['end so slowly that each has worked', { firstAfter: 15, apart: 2 }],
+  ['keep the process busy for long when they end', { firstAfter: 15, apart: 0.9 }],
+])('runs that %s have none', (_, ends) => {
+  expect(bufferAfter(ends)).toBe(0)
+})
+
+test('runs that follow one another at once have the largest', () => {
+  const prefetch = createPrefetch(4)
+  prefetch.size(0)
+  for (let run = 0; run < 1_000; run += 1) prefetch.ran('nothing', run * 0.01, run * 0.01 + 0.01)
+  expect(prefetch.size(10.01)).toBe(2_000)
+})
