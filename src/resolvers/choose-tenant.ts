@@ -1,5 +1,6 @@
 import { mayActFor, type Caller } from '../jobs/permissions.ts'
 import type { RequestContext } from './context.ts'
+import type { TenantName } from './tenant-keys.ts'
 import { invalid, type UserError } from './user-error.ts'
 
 export type ChosenTenant =
@@ -10,17 +11,21 @@ export type ChosenTenant =
  * For whom a call acts: the tenant that it names, if the caller may act for it; else the only one that the caller has.
  * Callers with several get `default` in development, and in production have to say.
  */
-export async function chooseTenant(
+export function chooseTenant(
   context: RequestContext,
   caller: Caller,
   named: string | null,
   path: readonly string[],
-): Promise<ChosenTenant> {
+): ChosenTenant | Promise<ChosenTenant> {
   if (named !== null) return findTenant(context, caller, named, path)
   if (caller.tenantIds !== 'all' && caller.tenantIds.size === 1) {
     const [tenantId] = caller.tenantIds
     return { ok: true, tenantId: tenantId! }
   }
+  return standardTenant(context, caller, path)
+}
+
+async function standardTenant(context: RequestContext, caller: Caller, path: readonly string[]): Promise<ChosenTenant> {
   if (context.deps.environment === 'development') {
     const standard = await findTenant(context, caller, 'default', path)
     if (standard.ok) return standard
@@ -32,13 +37,19 @@ export async function chooseTenant(
   return { ok: false, error: invalid(path, message) }
 }
 
-async function findTenant(
+function findTenant(
   context: RequestContext,
   caller: Caller,
   named: string,
   path: readonly string[],
-): Promise<ChosenTenant> {
-  const tenant = await context.deps.tenantKeys.find(named)
+): ChosenTenant | Promise<ChosenTenant> {
+  const { tenantKeys } = context.deps
+  const known = tenantKeys.known(named)
+  if (known !== undefined) return judgeTenant(caller, named, path, known)
+  return tenantKeys.find(named).then((found) => judgeTenant(caller, named, path, found))
+}
+
+function judgeTenant(caller: Caller, named: string, path: readonly string[], tenant: TenantName | null): ChosenTenant {
   if (tenant !== null && mayActFor(caller, tenant.id)) return { ok: true, tenantId: tenant.id }
   return {
     ok: false,

@@ -26,7 +26,7 @@ export async function enqueueJobs(
   const caller = authorize(context, [['ENQUEUE_JOBS']])
   const wrong = wrongNumber(jobs.length)
   if (wrong !== null) return { results: [], created: 0, errors: [wrong] }
-  const prepared = await Promise.all(jobs.map((job, i) => prepareOrder(job, context, caller, at(i))))
+  const prepared = await all(jobs.map((job, i) => prepareOrder(job, context, caller, at(i))))
   const results = atomic ? await enqueueAll(prepared, context) : await enqueueEach(prepared, context)
   const bad = results.filter(({ errors }) => errors.length > 0).length
   const none = atomic && bad > 0
@@ -61,10 +61,8 @@ function wrongNumber(actual: number): UserError | null {
 async function enqueueEach(prepared: readonly PreparedOrder[], context: RequestContext): Promise<EnqueueResult[]> {
   const answers = await context.deps.enqueuer.enqueueEach(prepared.flatMap((each) => (each.ok ? [each.order] : [])))
   const next = answers.values()
-  return Promise.all(
-    prepared.map(async (each, i) =>
-      each.ok ? enqueueResult(next.next().value!, context, at(i)) : failed(each.errors),
-    ),
+  return all(
+    prepared.map((each, i) => (each.ok ? enqueueResult(next.next().value!, context, at(i)) : failed(each.errors))),
   )
 }
 
@@ -78,8 +76,7 @@ async function enqueueAll(prepared: readonly PreparedOrder[], context: RequestCo
 }
 
 async function bulkResults(answer: BulkAnswer, size: number, context: RequestContext): Promise<EnqueueResult[]> {
-  if (answer.type === 'enqueued')
-    return Promise.all(answer.answers.map((each, i) => enqueueResult(each, context, at(i))))
+  if (answer.type === 'enqueued') return all(answer.answers.map((each, i) => enqueueResult(each, context, at(i))))
   const results = Array.from({ length: size }, () => failed([]))
   if (answer.type === 'refused') {
     results[answer.index] = failed([refusal(answer.message, at(answer.index))])
@@ -95,6 +92,11 @@ async function bulkResults(answer: BulkAnswer, size: number, context: RequestCon
         : { job, outcome: 'DUPLICATE', errors: [keyMismatch(job, at(index))] }
   })
   return results
+}
+
+/** Promise.all makes two promises of each value that is none. */
+async function all<Value>(values: readonly (Value | Promise<Value>)[]): Promise<Value[]> {
+  return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as Value[])
 }
 
 function at(index: number): string[] {

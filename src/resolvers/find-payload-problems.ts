@@ -14,13 +14,16 @@ export type PayloadVerdict =
  * What is wrong with a payload for its kind. A kind that only other instances know is checked by the JSON Schema that they registered;
  * what that cannot say is checked by the worker before it runs.
  */
-export async function findPayloadProblems(
+export function findPayloadProblems(
   kind: string,
   payload: unknown,
   context: RequestContext,
-): Promise<PayloadVerdict> {
+): PayloadVerdict | Promise<PayloadVerdict> {
   const own = context.deps.kinds.get(kind)
-  if (own !== undefined) return verdict(own.payload, payload)
+  return own === undefined ? askOthers(kind, payload, context) : verdict(own.payload, payload)
+}
+
+async function askOthers(kind: string, payload: unknown, context: RequestContext): Promise<PayloadVerdict> {
   const registered = /^[a-z0-9_]{1,63}$/.test(kind) ? await context.loaders.kinds.load(kind) : null
   if (registered === null) return { known: false, message: await unknownKind(kind, context) }
   const schema = registeredSchema(registered)

@@ -1,13 +1,13 @@
 import { badText, encodePayload } from '../jobs/payload.ts'
 import { actorOf, type Caller } from '../jobs/permissions.ts'
 import { outsideLength, outsideRange, ranges } from '../jobs/ranges.ts'
-import { chooseTenant } from './choose-tenant.ts'
+import { chooseTenant, type ChosenTenant } from './choose-tenant.ts'
 import type { RequestContext } from './context.ts'
 import type { EnqueueJobInput } from './enqueue-input.ts'
 import type { EnqueueOrder } from './enqueue-order.ts'
 import { findPayloadProblems, type PayloadVerdict } from './find-payload-problems.ts'
 import { outsideSchedule } from './schedule.ts'
-import { typedPayload } from './typed-payload.ts'
+import { typedPayload, type TypedPayload } from './typed-payload.ts'
 import { invalid, type UserError } from './user-error.ts'
 
 export type PreparedOrder =
@@ -16,42 +16,64 @@ export type PreparedOrder =
 
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** Checks a job to enqueue: everything that is wrong with it, or the order that goes to the database. `path` is where it stands in the input. */
-export async function prepareOrder(
+/**
+ * Checks a job to enqueue: everything that is wrong with it, or the order that goes to the database. `path` is where it stands in the
+ * input. At once where kind and tenant are known: a promise for each of a hundred jobs, and for each of its steps, costs 100 us.
+ */
+export function prepareOrder(
   input: EnqueueJobInput,
   context: RequestContext,
   caller: Caller,
   path: readonly string[],
-): Promise<PreparedOrder> {
-  const { kind, payload, path: payloadPath } = typedPayload(input.job)
+): PreparedOrder | Promise<PreparedOrder> {
+  const typed = typedPayload(input.job)
   // Size and depth come first: nothing else looks at a payload that breaks them.
-  const encoded = encodePayload(payload)
-  const verdict: PayloadVerdict = encoded.ok
-    ? await findPayloadProblems(kind, payload, context)
+  const encoded = encodePayload(typed.payload)
+  const verdict: PayloadVerdict | Promise<PayloadVerdict> = encoded.ok
+    ? findPayloadProblems(typed.kind, typed.payload, context)
     : { known: true, problems: [encoded.problem] }
-  const payloadErrors = verdict.known
-    ? verdict.problems.map(({ message, ...place }) => invalid([...path, ...payloadPath], message, place))
-    : [invalid([...path, 'job', 'custom', 'kind'], verdict.message)]
-  const tenant = await chooseTenant(context, caller, input.tenantId ?? null, [...path, 'tenantId'])
-  const errors = [...payloadErrors, ...(tenant.ok ? [] : [tenant.error]), ...rangeErrors(input, path)]
-  if (errors.length > 0 || !encoded.ok || !tenant.ok) return { ok: false, errors }
+  const tenant = chooseTenant(context, caller, input.tenantId ?? null, [...path, 'tenantId'])
+  const judge = (found: PayloadVerdict, chosen: ChosenTenant): PreparedOrder => {
+    const errors = [
+      ...payloadErrors(found, typed, path),
+      ...(chosen.ok ? [] : [chosen.error]),
+      ...rangeErrors(input, path),
+    ]
+    if (errors.length > 0 || !encoded.ok || !chosen.ok) return { ok: false, errors }
+    return { ok: true, order: orderOf(input, typed.kind, encoded.text, chosen.tenantId, context, caller) }
+  }
+  return verdict instanceof Promise || tenant instanceof Promise
+    ? Promise.all([verdict, tenant]).then(([found, chosen]) => judge(found, chosen))
+    : judge(verdict, tenant)
+}
+
+function payloadErrors(verdict: PayloadVerdict, typed: TypedPayload, path: readonly string[]): UserError[] {
+  if (!verdict.known) return [invalid([...path, 'job', 'custom', 'kind'], verdict.message)]
+  return verdict.problems.map(({ message, ...place }) => invalid([...path, ...typed.path], message, place))
+}
+
+function orderOf(
+  input: EnqueueJobInput,
+  kind: string,
+  payloadText: string,
+  tenantId: string,
+  context: RequestContext,
+  caller: Caller,
+): EnqueueOrder {
   return {
-    ok: true,
-    order: {
-      tenantId: tenant.tenantId,
-      kind,
-      payloadText: encoded.text,
-      priority: input.priority ?? null,
-      maxAttempts: input.maxAttempts ?? null,
-      schedule: scheduleOf(input),
-      idempotencyKey: input.idempotencyKey ?? null,
-      replaces: input.onConflict === 'UPDATE',
-      tags: input.tags ?? [],
-      correlationId: input.correlationId ?? null,
-      traceContext: context.traceparent !== null && traceparent.test(context.traceparent) ? context.traceparent : null,
-      actor: actorOf(caller.principal),
-      requestId: context.requestId,
-    },
+    tenantId,
+    kind,
+    payloadText,
+    priority: input.priority ?? null,
+    maxAttempts: input.maxAttempts ?? null,
+    schedule: scheduleOf(input),
+    idempotencyKey: input.idempotencyKey ?? null,
+    replaces: input.onConflict === 'UPDATE',
+    tags: input.tags ?? [],
+    correlationId: input.correlationId ?? null,
+    traceContext: context.traceparent !== null && traceparent.test(context.traceparent) ? context.traceparent : null,
+    actor: actorOf(caller.principal),
+    requestId: context.requestId,
   }
 }
 

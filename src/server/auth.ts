@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { DatabaseUnavailable, StellwerkError } from '../jobs/errors.ts'
 import type { Caller } from '../jobs/permissions.ts'
 import { apiKeyPrefix, type ApiKeyAnswer } from '../resolvers/find-api-key.ts'
@@ -51,7 +51,7 @@ export function createAuthenticate({ findApiKey, verifyJwt, rights }: AuthDeps):
   const authenticate = async (authorization: string | null | undefined): Promise<Caller | null> => {
     if (authorization == null || authorization === '') return null
     const token = bearerToken(authorization)
-    const name = createHash('sha256').update(token).digest('base64')
+    const name = hash('sha256', token, 'base64')
     const kept = known.get(name)
     if (kept !== undefined && kept.until > performance.now()) return kept.caller
 

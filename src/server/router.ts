@@ -44,10 +44,10 @@ function findHandler(routes: Routes, request: IncomingMessage, response: ServerR
     const known = Object.keys(routes).join(', ')
     throw new HttpError(404, 'NOT_FOUND', `There is nothing at this path. What there is: ${known}.`)
   }
-  const { bodyWithinMs: _, ...methods } = route
   // Node leaves the body of an answer to HEAD out by itself.
-  const handler = methods[(method === 'HEAD' ? 'GET' : method) as Method]
+  const handler = route[(method === 'HEAD' ? 'GET' : method) as Method]
   if (handler !== undefined) return handler
+  const { bodyWithinMs: _, ...methods } = route
   const allow = Object.keys(methods).join(', ')
   throw new HttpError(405, 'BAD_USER_INPUT', `This path takes ${allow} only.`, { allow })
 }

@@ -1,6 +1,7 @@
 import { execute } from '@graphql-tools/executor'
-import { getOperationAST, validate, type DocumentNode, type ExecutionArgs } from 'graphql'
+import { getOperationAST, validate, type DocumentNode, type ExecutionArgs, type OperationDefinitionNode } from 'graphql'
 import type { Call, Outcome } from './call.ts'
+import { compileVariables, type CoercedOperation } from './coerce-variables.ts'
 import { headersOf, maskOutcome, statusOf, type HttpCall, type OperationDeps } from './yoga.ts'
 
 /** What goes out, as JSON. */
@@ -21,31 +22,40 @@ interface Params {
 
 /**
  * The way of most calls, in front of yoga: its Fetch requests and responses and its hooks cost 300 us a call, the work itself 100.
- * Gate, account, context, executor and mask are those of the other doors; GraphQL's own `execute` makes an AbortController and several
- * WeakMaps a call, a fifth of it all. What cannot be run goes the long way, so that there is one who says what is wrong with it.
+ * Gate, account, context, executor and mask are those of the other doors. What cannot be run goes the long way, so that there is one
+ * who says what is wrong with it.
  */
 export function createRunDirectly(deps: OperationDeps): RunDirectly {
   const { schema, contextFor, authenticate, admit, begin, maskError } = deps
-  const valid = new WeakSet<DocumentNode>()
+  /** Null: the executor coerces its variables itself. */
+  const plans = new WeakMap<OperationDefinitionNode, CoercedOperation | null>()
 
-  const isValid = (document: DocumentNode): boolean => {
-    if (valid.has(document)) return true
-    if (validate(schema, document).length > 0) return false
-    valid.add(document)
-    return true
+  /** Undefined: the document is not valid. */
+  const planOf = (document: DocumentNode, operation: OperationDefinitionNode): CoercedOperation | null | undefined => {
+    let plan = plans.get(operation)
+    if (plan !== undefined) return plan
+    if (validate(schema, document).length > 0) return undefined
+    plan = compileVariables(schema, document, operation)
+    plans.set(operation, plan)
+    return plan
   }
 
   /** Null: it is nothing for here. */
-  const argsOf = ({ query, variables, operationName }: Params, call: Call): ExecutionArgs | null => {
+  const prepare = ({ query, variables, operationName }: Params, call: Call): Prepared | null => {
     const document = admit(query, call.caller)
     const operation = getOperationAST(document, operationName)
-    if (operation == null || operation.operation === 'subscription' || !isValid(document)) return null
-    return { schema, document, contextValue: contextFor(call), variableValues: variables, operationName }
+    if (operation == null || operation.operation === 'subscription') return null
+    const plan = planOf(document, operation)
+    if (plan === undefined) return null
+    return {
+      plan,
+      args: { schema, document, contextValue: contextFor(call), variableValues: variables, operationName },
+    }
   }
 
-  const run = async (args: ExecutionArgs, call: Call): Promise<Outcome> => {
+  const run = async ({ plan, args }: Prepared, call: Call): Promise<Outcome> => {
     const { refusal, end } = begin(args, call)
-    const outcome = refusal === null ? ((await execute(args)) as Outcome) : { errors: [refusal] }
+    const outcome = refusal === null ? await outcomeOf(plan, args) : { errors: [refusal] }
     end((outcome.errors?.length ?? 0) > 0)
     return outcome
   }
@@ -56,14 +66,26 @@ export function createRunDirectly(deps: OperationDeps): RunDirectly {
     let outcome: Outcome
     try {
       call.caller = await authenticate(call.authorization)
-      const args = argsOf(params, call)
-      if (args === null) return null
-      outcome = maskOutcome(await run(args, call), maskError, call)
+      const prepared = prepare(params, call)
+      if (prepared === null) return null
+      outcome = maskOutcome(await run(prepared, call), maskError, call)
     } catch (error) {
       outcome = { errors: [maskError(error, call)] }
     }
     return { status: statusOf(outcome), headers: headersOf(outcome), text: JSON.stringify(outcome) }
   }
+}
+
+interface Prepared {
+  readonly plan: CoercedOperation | null
+  readonly args: ExecutionArgs
+}
+
+/** What is wrong with variables says the executor, too. */
+async function outcomeOf(plan: CoercedOperation | null, args: ExecutionArgs): Promise<Outcome> {
+  const variableValues = plan === null ? null : plan.coerce(args.variableValues ?? {})
+  const ready = plan === null || variableValues === null ? args : { ...args, document: plan.document, variableValues }
+  return (await execute(ready)) as Outcome
 }
 
 const known: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions'])

@@ -6,6 +6,7 @@ import {
   type ArgumentNode,
   type DirectiveNode,
   type DocumentNode,
+  type GraphQLScalarType,
   type GraphQLSchema,
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
@@ -32,6 +33,11 @@ const additions: readonly string[] = [
   'WebhookDelivery.payloadText',
   'WebhookEndpoint.notifyEmail',
 ]
+
+test('JSON takes values as they are: variables that are coerced beforehand are declared as it', () => {
+  const { coerceInputValue } = built.getType('JSON') as GraphQLScalarType
+  for (const value of [{ a: [1, { b: null }] }, [1], 'text', 0, null]) expect(coerceInputValue(value)).toBe(value)
+})
 
 describe('the schema keeps the contract', () => {
   const roots = ['Query.', 'Mutation.', 'Subscription.']

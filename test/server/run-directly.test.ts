@@ -50,6 +50,8 @@ async function expectSame(url: string, body: string, authorization: string | nul
 }
 
 const query = (text: string, rest: object = {}): string => JSON.stringify({ query: text, ...rest })
+const pairOf = (input: string): string =>
+  `query ($n: Int!, $input: Pair!) { a: pair(input: ${input}, number: $n, color: RED) b: pair(input: $input, number: 1, color: GREEN) }`
 
 describe('good and bad operations', () => {
   test.each([
@@ -64,6 +66,12 @@ describe('good and bad operations', () => {
     ['an unknown field', query('{ whom }')],
     ['a bad variable', query('query ($n: Int!) { echo(number: $n) }', { variables: { n: 'hunter2' } })],
     ['a missing variable', query('query ($n: Int!) { echo(number: $n) }')],
+    ['a directive', query('query ($no: Boolean!) { who kind @skip(if: $no) }', { variables: { no: true } })],
+    ['a variable inside of an object', query(pairOf('{ number: $n }'), { variables: { n: 3, input: {} } })],
+    ['a variable as an object', query(pairOf('$input'), { variables: { n: 3, input: { name: 'a', number: 1 } } })],
+    ['an object with a bad value', query(pairOf('$input'), { variables: { n: 3, input: { number: 'hunter2' } } })],
+    ['an object with an unknown name', query(pairOf('$input'), { variables: { n: 3, input: { hunter2: 1 } } })],
+    ['a list for an object', query(pairOf('$input'), { variables: { n: 3, input: [] } })],
     ['introspection', query('{ __schema { queryType { name } } }')],
     ['a thrown error', query('{ who fail }')],
     ['too much', query(`{ ${Array.from({ length: 21 }, (_, i) => `a${i}: who`).join(' ')} }`)],
@@ -96,8 +104,8 @@ describe('good and bad operations', () => {
   })
 })
 
-test('every query of the presets', async () => {
-  const { url } = await serve(api, {
+const serveAll = () =>
+  serve(api, {
     schema: buildSchema(),
     contextFor: (call) => createRequestContext(api.deps, { ...call, budget: () => call.budget }),
     authenticate: createAuthenticate({
@@ -105,6 +113,45 @@ test('every query of the presets', async () => {
       verifyJwt: () => Promise.reject(new Error('no JWT here')),
     }),
   })
+
+describe('jobs to enqueue', () => {
+  const one = `mutation ($input: EnqueueJobInput!) { enqueueJob(input: $input) {
+    outcome job { status kind { name } priority tags payload availableAt createdAt } errors { __typename message code path } } }`
+  const many = `mutation ($input: EnqueueJobsInput!) { enqueueJobs(input: $input) {
+    created results { outcome job { kind { name } payload } errors { message path } } errors { message code path } } }`
+  const echo = (payload: unknown, rest: object = {}) => ({ job: { custom: { kind: 'echo', payload } }, ...rest })
+  const jobs = (...inputs: object[]) => ({ jobs: inputs })
+  test.each([
+    ['one', one, echo({ a: [1, null, { b: 'c' }] })],
+    [
+      'all that may be said',
+      one,
+      echo({}, { priority: 7, maxAttempts: 2, tags: ['a'], schedule: { after: 'PT1H' }, correlationId: 'c' }),
+    ],
+    ['a time too far away', one, echo({}, { schedule: { at: '2100-01-01T00:00:00Z' } })],
+    ['no time', one, echo({}, { schedule: { at: 'hunter2' } })],
+    ['one tag instead of a list', one, echo({}, { tags: 'a' })],
+    ['a kind that is not there', one, { job: { custom: { kind: 'ecco', payload: {} } } }],
+    ['a tenant that is not there', one, echo({}, { tenantId: 'nowhere' })],
+    ['a payload that is none', one, echo('hunter2')],
+    ['two kinds', one, { job: { custom: { kind: 'echo', payload: {} }, reindex: { typeKey: 'a' } } }],
+    ['no kind', one, { job: {} }],
+    ['a name of every object', one, echo({}, { toString: 'hunter2' })],
+    ['numbers out of range', one, echo({}, { priority: 100_000, maxAttempts: 2 ** 40 })],
+    ['several', many, jobs(echo({ i: 1 }), echo({ i: 2 }, { tenantId: 'default' }))],
+    ['a bad one among several', many, jobs(echo({ i: 1 }), echo({ i: 2 }, { priority: -1 }))],
+    ['each that can be', many, { ...jobs(echo({ i: 1 }), echo(3)), atomic: false }],
+    ['none', many, jobs()],
+    ['one instead of a list', many, { jobs: echo({ i: 1 }) }],
+  ])('%s', async (_, text, input) => {
+    const { url } = await serveAll()
+    const steady = (answer: string): string => answer.replaceAll(/"[\d-]{10}T[\d:.]+Z"/g, '"then"')
+    await expectSame(url, query(text, { variables: { input } }), admin, steady)
+  })
+})
+
+test('every query of the presets', async () => {
+  const { url } = await serveAll()
   const file = new URL('../../src/server/preset-operations.graphql', import.meta.url)
   const { definitions } = parse(readFileSync(file, 'utf8'))
   // What changes something answers differently the second time.

@@ -9,6 +9,7 @@ import {
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
+  GraphQLScalarType,
   GraphQLSchema,
   GraphQLString,
 } from 'graphql'
@@ -52,6 +53,7 @@ export function testSchema(seen: Seen, thrown: () => unknown = () => new Error('
   const color = new GraphQLEnumType({ name: 'Color', values: { RED: {}, GREEN: {} } })
   const caller = ({ call }: TestContext) => call.caller
   return new GraphQLSchema({
+    types: [new GraphQLScalarType({ name: 'JSON' })],
     query: new GraphQLObjectType<unknown, TestContext>({
       name: 'Query',
       fields: {
