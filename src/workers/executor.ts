@@ -1,7 +1,7 @@
 import type { Outcome } from '../jobs/decide.ts'
 import type { Ending } from './ending.ts'
 import { createExecution, type Execution, type RunnableKind } from './execution.ts'
-import type { Handler, HandlerContext, HandlerResult } from './handler.ts'
+import type { HandlerContext, HandlerResult } from './handler.ts'
 import type { Run } from './run.ts'
 
 /** Runs one job: run the handler, decide, settle. */
@@ -49,7 +49,12 @@ export function createExecutor({ kinds, contextOf, end }: ExecutorDeps): Executo
     const slot: Slot = (next, nextOnFree) => {
       execution = next
       onFree = nextOnFree
-      started(next.runnable.handler, contextOf(next)).then(onResolved, onThrown)
+      try {
+        Promise.resolve(next.runnable.handler(contextOf(next))).then(onResolved, onThrown)
+      } catch (thrown) {
+        // A handler in plain JavaScript may throw at once.
+        queueMicrotask(() => onThrown(thrown))
+      }
     }
     return slot
   }
@@ -77,9 +82,4 @@ export function createExecutor({ kinds, contextOf, end }: ExecutorDeps): Executo
       void end(execution, outcome, undefined, performance.now())
     },
   }
-}
-
-/** A handler in plain JavaScript may throw at once, or return no promise. */
-function started(handler: Handler, context: HandlerContext<unknown>): Promise<HandlerResult | void> {
-  return new Promise((resolve) => resolve(handler(context)))
 }

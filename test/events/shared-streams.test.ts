@@ -208,9 +208,11 @@ test(`streams that come, go, listen, dawdle and resume are told everything once 
   const expected: string[] = []
   let isDone = false
   let heard = 0
+  const told: string[][] = []
   const follow = async (seed: number): Promise<string[]> => {
     const chance = seededRandom(seed)
     const names: string[] = []
+    told.push(names)
     let after = start
     const note = (batch: JobUpdateBatch): void => {
       names.push(...namesOf(batch))
@@ -250,6 +252,9 @@ test(`streams that come, go, listen, dawdle and resume are told everything once 
   for (let round = 0; round < 150; round += 1) {
     expected.push(...(await enqueueMany(1 + random.below(30))))
     for (const { wake } of relays) if (random.next() < 0.5) wake()
+    // Only who was told everything can listen.
+    if (round % 10 === 9)
+      await until(() => told.every((names) => names.length >= expected.length), 'all were told everything so far')
   }
   isDone = true
   // Who had everything already is told that it is done.

@@ -166,6 +166,19 @@ test('a drain of mixed outcomes with four slots: each job is where its handler s
   expect(outcomes.filter((outcome) => outcome === 'dlq')).toHaveLength(200)
 })
 
+test('a handler in plain JavaScript may return nothing, or throw at once; the slot serves on', async () => {
+  const abrupt = (() => {
+    throw new NeverRetry('thrown at once')
+  }) as unknown as () => Promise<void>
+  const plain = (() => undefined) as unknown as () => Promise<void>
+  await start([kind('abrupt', abrupt), kind('plain', plain)])
+  await enqueue('abrupt', 10)
+  await enqueue('plain', 10)
+  await reached('dlq', 10)
+  await reached('done', 10)
+  expect(await counts()).toEqual({ done: 10, dlq: 10 })
+})
+
 test('RetryLater waits the longer of its time and the backoff; Snooze gives the attempt back', async () => {
   let snoozes = 0
   await start([
