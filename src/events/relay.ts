@@ -5,6 +5,7 @@ import type { Queryable } from '../sql/statement.ts'
 import type { Hub, Member } from './hub.ts'
 import { createJobLoader } from './job-loader.ts'
 import type { JobUpdate, JobUpdateBatch } from './job-update.ts'
+import { createJobWatchers, type JobWatchers } from './job-watchers.ts'
 import type { SharedJobs } from './jobs-selection.ts'
 import { startJournalFeed, type JournalFeed } from './journal-feed.ts'
 import { missing } from './journal-position.ts'
@@ -68,7 +69,7 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   const streams = new Set<{ return(): Promise<unknown> }>()
   const shared = new Map<string, SharedJobs>()
   let sources = 0
-  const ofOne = new Map<string, Set<Member>>()
+  const ofOne = new Map<string, JobWatchers>()
   let feed: JournalFeed | undefined
   let board: ProgressBoard | undefined
   let unsubscribe = (): void => {}
@@ -82,9 +83,14 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   const tell = ({ told }: Reading): void => {
     // All of a job's at once: whoever writes it out does so once.
     if (ofOne.size > 0)
-      for (const [jobId, events] of Map.groupBy(told, ({ event }) => event.jobId))
-        for (const member of ofOne.get(jobId) ?? []) member.news(events)
+      for (const [jobId, events] of Map.groupBy(told, ({ event }) => event.jobId)) ofOne.get(jobId)?.tell(events)
     for (const member of ofMany) member.news(told)
+  }
+
+  const watchersOf = (jobId: string): JobWatchers => {
+    let watchers = ofOne.get(jobId)
+    if (watchers === undefined) ofOne.set(jobId, (watchers = createJobWatchers()))
+    return watchers
   }
 
   const hub: Hub = {
@@ -94,8 +100,7 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
       members.add(member)
       if (member.isSource === true) sources += 1
       if (member.jobId === null) ofMany.add(member)
-      else if (ofOne.has(member.jobId)) ofOne.get(member.jobId)!.add(member)
-      else ofOne.set(member.jobId, new Set([member]))
+      else watchersOf(member.jobId).enter(member)
       feed ??= open()
       if (member.wantsProgress)
         board ??= startProgressBoard({ db, onError, wanted: progressWanted, claimOf, tell: tellProgress })
@@ -105,15 +110,17 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
       if (!members.delete(member)) return
       if (member.isSource === true) sources -= 1
       ofMany.delete(member)
-      const others = member.jobId === null ? undefined : ofOne.get(member.jobId)
-      others?.delete(member)
-      if (others?.size === 0) ofOne.delete(member.jobId!)
+      const watchers = member.jobId === null ? undefined : ofOne.get(member.jobId)
+      watchers?.leave(member)
+      if (watchers?.members.size === 0) ofOne.delete(member.jobId!)
       if (members.size === 0) close()
       if (board !== undefined && !members.values().some(({ wantsProgress }) => wantsProgress)) {
         board.stop()
         board = undefined
       }
     },
+    tellCrowd: (member, hearer, crowd, standing) =>
+      watchersOf(member.jobId!).tellCrowd(member, hearer, crowd, standing),
     share(name, selection) {
       const known = shared.get(name)
       if (known !== undefined) return known
@@ -153,7 +160,7 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   const tellGone = async (): Promise<void> => {
     if (ofOne.size === 0) return
     for (const { id } of await findGoneJobs(db, [...ofOne.keys()]))
-      for (const member of ofOne.get(id) ?? []) member.missing()
+      for (const member of ofOne.get(id)?.members ?? []) member.missing()
   }
 
   const claimOf = (jobId: string): number | undefined => feed?.running.get(jobId)?.revision
@@ -170,7 +177,8 @@ export function createRelay({ db, wakeup, pollMs, onError = () => {} }: RelayDep
   }
 
   const tellProgress = (job: JobRow): void => {
-    for (const member of [...(ofOne.get(job.id) ?? []), ...ofMany]) if (member.wantsProgress) member.tellProgress(job)
+    for (const member of [...(ofOne.get(job.id)?.members ?? []), ...ofMany])
+      if (member.wantsProgress) member.tellProgress(job)
   }
 
   const readCursor = async (): Promise<string> => {

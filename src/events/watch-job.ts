@@ -1,7 +1,7 @@
 import type { JobStatus } from '../jobs/lifecycle.ts'
 import type { JobRow } from '../sql/job-row.ts'
 import { createBell } from './bell.ts'
-import type { Hub, Member } from './hub.ts'
+import type { CrowdPlace, Hub, Member } from './hub.ts'
 import { readJobHistory } from './job-history.ts'
 import { sameUpdate, type JobUpdate } from './job-update.ts'
 import type { Told } from './journal-window.ts'
@@ -51,6 +51,10 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
 
   /** Was told everything: takes each event as it comes. */
   let hearer: Hearer<JobUpdate> | undefined
+  /** Where it takes them together with others. */
+  let place: CrowdPlace | undefined
+  /** Whose job it is, once something was told. */
+  let tenantId: string | undefined
 
   /** Has `next` look again. */
   const ask = (): void => {
@@ -61,8 +65,15 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
   const hearNoMore = (): Hearer<JobUpdate> | undefined => {
     const former = hearer
     hearer = undefined
-    if (former !== undefined) pulledAt = performance.now()
+    if (former === undefined) return undefined
+    leaveCrowd()
+    pulledAt = performance.now()
     return former
+  }
+
+  const leaveCrowd = (): void => {
+    if (place !== undefined) revision = place.leave()
+    place = undefined
   }
 
   /** Of what was told the first; the rest is asked for in the same breath. */
@@ -71,12 +82,14 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
     if (update === undefined) return ask()
     if (!hearer!.hear(update, told.length > 0)) hearNoMore()
     else if (isOver || hasMissed || told.length > 0) ask()
+    else joinCrowd(hearer!)
   }
 
   const member: Member = {
     jobId,
     wants: (event) => event.jobId === jobId,
     news(events) {
+      leaveCrowd()
       missed += events.length
       told.push(...events)
       if (told.length > mostWaiting) {
@@ -85,6 +98,11 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
       }
       if (hearer === undefined) bell.ring()
       else hearNext()
+    },
+    heard(upTo) {
+      place = undefined
+      revision = upTo
+      hearNoMore()
     },
     wantsProgress: options.progressEveryMs !== null,
     tellProgress(job) {
@@ -138,16 +156,34 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
   }
 
   const update = (type: JobUpdate['type'], job: JobRow | null, told: Told | null): JobUpdate => {
-    const tenantId = job?.tenantId ?? told?.event.tenantId
+    tenantId = job?.tenantId ?? told?.event.tenantId ?? tenantId
     if (tenantId !== undefined && !sees(tenantId)) throw notFound(jobId)
-    return sameUpdate(told ?? job, type, revision, () => ({
+    return updateOf(type, revision, job, told)
+  }
+
+  const updateOf = (type: JobUpdate['type'], at: number, job: JobRow | null, told: Told | null): JobUpdate =>
+    sameUpdate(told ?? job, type, at, () => ({
       type,
-      cursor: jobCursorOf(jobId, revision),
+      cursor: jobCursorOf(jobId, at),
       jobId,
       job,
       event: told?.event ?? null,
       matchesFilter: true,
     }))
+
+  /** Nothing ends with it, neither the stream nor a run whose last report has to go first. */
+  const plainUpdate = (told: Told): JobUpdate | undefined => {
+    const { fromStatus, toStatus, revision: at } = told.event
+    const endsRun = fromStatus === 'running' && toStatus !== 'running'
+    if (toStatus === null || completeOn.includes(toStatus) || (endsRun && member.wantsProgress)) return undefined
+    return updateOf('EVENT', at, told.job, told)
+  }
+
+  const joinCrowd = (by: Hearer<JobUpdate>): void => {
+    // A job keeps its tenant: who sees it now does as long as its rights are the same, which is what a crowd looks at.
+    if (by.crowd === undefined || tenantId === undefined || !sees(tenantId)) return
+    const name = `${member.wantsProgress} ${completeOn.join()}`
+    place = hub.tellCrowd(member, by, by.crowd, { name, revision, plainUpdate })
   }
 
   /** The next event, unless there is a hole before it or nothing is left. */
@@ -229,6 +265,7 @@ export function watchJob(hub: Hub, options: WatchJob): Stream<JobUpdate> {
       if (!isOpen || isOver || hasMissed || past.length + told.length > 0 || progress.nextDueMs() !== Infinity)
         return false
       hearer = by
+      joinCrowd(by)
       return true
     },
     release() {
