@@ -45,7 +45,14 @@ export function killableWorkers({ url, sql }: Pick<TestDatabase, 'url' | 'sql'>)
       const ended = once(child, 'exit')
       child.kill('SIGKILL')
       await ended
-      await until(gone, 'the killed process has left the database')
+      await until(async () => {
+        // What waits for a lock notices only after it that nobody is there any more.
+        await sql(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and application_name like 'stellwerk%' and wait_event_type = 'Lock'`,
+        )
+        return gone()
+      }, 'the killed process has left the database')
     },
   }
 }

@@ -81,7 +81,9 @@ export function entitiesOf(database: TestDatabase) {
       return sql(
         `select c.relname as name, i.indisvalid as valid, pg_get_indexdef(i.indexrelid) as definition
            from pg_index i join pg_class c on c.oid = i.indexrelid
-          where i.indrelid = 'mdm.ddm_entity'::regclass and c.relname like 'ix\\_entity%' order by 1`,
+          where i.indrelid = 'mdm.ddm_entity'::regclass and c.relname like 'ix\\_entity%'
+            -- Null: it was dropped while this looked.
+            and pg_get_indexdef(i.indexrelid) is not null order by 1`,
       )
     },
     /** The jobs of a kind, oldest first. */
