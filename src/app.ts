@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { awaitDatabase } from './await-database.ts'
 import { checkKindOverrides, type Config } from './config.ts'
 import { makeDataDir } from './db/data-dir.ts'
-import { ensurePriorityIndex } from './db/ensure-priority-index.ts'
+import { ensurePriorityIndexes } from './db/ensure-priority-indexes.ts'
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts'
 import { createListener } from './db/listen.ts'
 import { createPools } from './db/pool.ts'
@@ -291,9 +291,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     onStop('rollup', () => rollup.stop())
     bulkRunner.start()
     onStop('bulk operations', () => bulkRunner.stop())
-    for (const pool of config.pools.filter(({ dispatch }) => dispatch === 'priority')) {
-      await ensurePriorityIndex(directUrl, pool.kinds === null ? 'all' : 'byKind')
-    }
+    if (config.pools.some(({ dispatch }) => dispatch === 'priority')) await ensurePriorityIndexes(directUrl)
     await engine.start(await poolSpecs(config, tenantKeys))
     onStop('workers', async () => {
       startingBecause = 'The service is shutting down.'

@@ -1,4 +1,5 @@
 import { Client } from 'pg'
+import { ensurePriorityIndexes } from '../../src/db/ensure-priority-indexes.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { defineKind, z } from '../../src/index.ts'
 import { deleteDoneJobs } from '../../src/sql/delete-done-jobs.ts'
@@ -97,6 +98,8 @@ await runStep({
       await situationOf(options).before?.(client)
       await insertJobs(client, jobs + warmUp, { kinds: kinds.map(({ name }) => name), tenants, priority: 100 })
     })
+    // The workers' start makes them else, and would wait for the end of a held snapshot.
+    if (options.dispatch === 'priority') await ensurePriorityIndexes(url)
   },
   async measure({ url, jobs, options }, meter) {
     const { meanwhile, scrapeEveryMs } = situationOf(options)

@@ -1,5 +1,5 @@
 import { createListener } from '../../src/db/listen.ts'
-import { ensurePriorityIndex } from '../../src/db/ensure-priority-index.ts'
+import { ensurePriorityIndexes } from '../../src/db/ensure-priority-indexes.ts'
 import { createPools } from '../../src/db/pool.ts'
 import { createWakeup } from '../../src/events/wakeup.ts'
 import { createEvents } from '../../src/jobs/event.ts'
@@ -73,7 +73,7 @@ export async function startWorkers(
     logLine: () => undefined,
     onProgress: () => undefined,
   })
-  if (dispatch === 'priority') await ensurePriorityIndex(url, 'all')
+  if (dispatch === 'priority') await ensurePriorityIndexes(url)
   await registerKinds(pools.commit, catalogue)
   await instance.start()
   await wakeup.start()

@@ -76,8 +76,11 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
     byKind = leavesOutPairs || walk.goesByKind(form, served, isForeignDue)
     const learnt = (rows: readonly ClaimedRow[]): readonly ClaimedRow[] => {
       if (foundLocked(rows)) return rows
-      // A claim that was not filled by half has brought what is due: the next one looks at the front.
-      walk.learn(rows, canStepOver && rows.length > limit / 2 ? { form, served } : null)
+      // A claim that was not filled by half has brought what is due: the next one looks at the front. And tenants that it did not come to would have
+      // no key: their foreign jobs would be walked.
+      const stepsOver =
+        canStepOver && rows.length > limit / 2 && (!byKind || form === 'priority' || tenantsOf(rows) < limit)
+      walk.learn(rows, stepsOver ? { form, served } : null)
       return rows
     }
     if (spec.dispatch === 'priority') {
@@ -175,6 +178,8 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
     },
   }
 }
+
+const tenantsOf = (rows: readonly ClaimedRow[]): number => new Set(rows.map((row) => row[1])).size
 
 /** What stands under a cap is claimed apart. */
 function withoutCapped(shape: ClaimShape, { kinds, tenants, pairs }: Caps): ClaimShape {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ensurePriorityIndex } from '../../src/db/ensure-priority-index.ts'
+import { ensurePriorityIndexes } from '../../src/db/ensure-priority-indexes.ts'
 import { createPools, type Pools } from '../../src/db/pool.ts'
 import { firstRotation, noTenant, rotate, roundsFor, type Rotation } from '../../src/jobs/fairness.ts'
 import { claimFairByKind } from '../../src/sql/claim-fair-by-kind.ts'
@@ -299,8 +299,7 @@ describe('the order of priority', () => {
   }
   beforeAll(async () => {
     // Two instances that start together: one builds, the other waits.
-    await Promise.all([ensurePriorityIndex(database.url, 'all'), ensurePriorityIndex(database.url, 'all')])
-    await ensurePriorityIndex(database.url, 'byKind')
+    await Promise.all([ensurePriorityIndexes(database.url), ensurePriorityIndexes(database.url)])
   })
 
   test.each(Object.keys(priorityClaims).flatMap((name) => seeds.slice(-6).map((seed) => [name, seed] as const)))(
@@ -466,8 +465,7 @@ describe('P02: no claim ever scans the table', () => {
     async ({ statement, params, index, besides = [] }) => {
       const fresh = await testDatabase()
       try {
-        await ensurePriorityIndex(fresh.url, 'all')
-        await ensurePriorityIndex(fresh.url, 'byKind')
+        await ensurePriorityIndexes(fresh.url)
         const sessions = createPools(fresh.url)
         const client = await sessions.claim.connect()
         const call = `execute claim(${[...claimParams(worker, kinds, 50), ...params].map(text).join(', ')})`

@@ -1,7 +1,7 @@
 import { Client, type Pool, type PoolClient, type QueryConfig } from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { ensurePriorityIndex } from '../../src/db/ensure-priority-index.ts'
+import { ensurePriorityIndexes } from '../../src/db/ensure-priority-indexes.ts'
 import { createPools, type Pools } from '../../src/db/pool.ts'
 import { inTransaction } from '../../src/db/transaction.ts'
 import { createEnqueuer, type Enqueuer } from '../../src/resolvers/enqueue-batcher.ts'
@@ -112,8 +112,7 @@ describe('P01: while a session holds an old snapshot', () => {
   let holder: PoolClient
   let held: { pid: number }
   beforeEach(async () => {
-    await ensurePriorityIndex(database.url, 'all')
-    await ensurePriorityIndex(database.url, 'byKind')
+    await ensurePriorityIndexes(database.url)
     const engine = await start([kind('held')], { pools: [] })
     await enqueue('held', jobs)
     holder = await database.pool.connect()
@@ -180,8 +179,7 @@ describe('P01: while a session holds an old snapshot', () => {
 
 describe.each(['fair', 'priority'] as const)('jobs of a foreign kind in the way of a claim, %s', (dispatch) => {
   const claimsOfOwn = async () => {
-    await ensurePriorityIndex(database.url, 'all')
-    await ensurePriorityIndex(database.url, 'byKind')
+    await ensurePriorityIndexes(database.url)
     await registerTestKinds(database.pool, ['foreign', 'own'])
     const pools = createPools(database.url)
     leave.push(() => pools.end())
@@ -191,7 +189,7 @@ describe.each(['fair', 'priority'] as const)('jobs of a foreign kind in the way 
   test('met again and again: it goes kind by kind for the next second', async () => {
     const { claims } = await claimsOfOwn()
     for (let priority = 0; priority < 5; priority += 1) {
-      await enqueue('foreign', 3_000, { priority })
+      await enqueue('foreign', 6_000, { priority })
       await enqueue('own', 10, { priority })
     }
     // Nothing has told it that the foreign ones are due. By tenant it takes the pages for those of dead ones, until it has met them behind keys too.
