@@ -4,7 +4,7 @@ import { plainList } from '../sql/settle-parts.ts'
 
 /**
  * Where a claim begins, learnt from how far the last one had to walk. Two things lie in its way. What was claimed: its entries stay in the index,
- * dead, until a vacuum has come (the claims of 400,000 jobs in one go cost three times those of 50,000), or for as long as a session holds a snapshot
+ * dead, until a vacuum has come (400,000 jobs in one go took twice the server's time a job that 50,000 take), or for as long as a session holds a snapshot
  * from before. And jobs of kinds that are not served. Both are stepped over by starting behind the last claimed keys. What comes in front
  * of them meanwhile, a job with a better priority say, is not seen: so a claim starts at the front again as often as that costs a tenth of the
  * time, after a second at the latest. With foreign jobs in front that one goes kind by kind, and so does every claim for a while after foreign jobs
