@@ -23,7 +23,7 @@ export async function readBody(request: IncomingMessage, mostBytes: number): Pro
   })
   request.on('end', () => {
     try {
-      resolve(utf8.decode(Buffer.concat(chunks)))
+      resolve(utf8.decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
     } catch {
       // Decoded all the same, bad bytes would become U+FFFD: another text than was sent.
       reject(new HttpError(400, 'BAD_USER_INPUT', 'The body is not valid UTF-8. Send JSON in UTF-8.'))

@@ -2,6 +2,7 @@ import { execute } from '@graphql-tools/executor'
 import { getOperationAST, validate, type DocumentNode, type ExecutionArgs, type OperationDefinitionNode } from 'graphql'
 import type { Call, Outcome } from './call.ts'
 import { compileVariables, type CoercedOperation } from './coerce-variables.ts'
+import { compileOperation, type RunOperation } from './compile-operation.ts'
 import { headersOf, maskOutcome, statusOf, type HttpCall, type OperationDeps } from './yoga.ts'
 
 /** What goes out, as JSON. */
@@ -22,20 +23,20 @@ interface Params {
 
 /**
  * The way of most calls, in front of yoga: its Fetch requests and responses and its hooks cost 300 us a call, the work itself 100.
- * Gate, account, context, executor and mask are those of the other doors. What cannot be run goes the long way, so that there is one
- * who says what is wrong with it.
+ * Gate, account, context and mask are those of the other doors; so is the executor of what cannot be compiled. What cannot be run goes
+ * the long way, so that there is one who says what is wrong with it.
  */
 export function createRunDirectly(deps: OperationDeps): RunDirectly {
   const { schema, contextFor, authenticate, admit, begin, maskError } = deps
-  /** Null: the executor coerces its variables itself. */
-  const plans = new WeakMap<OperationDefinitionNode, CoercedOperation | null>()
+  const plans = new WeakMap<OperationDefinitionNode, Plan>()
 
   /** Undefined: the document is not valid. */
-  const planOf = (document: DocumentNode, operation: OperationDefinitionNode): CoercedOperation | null | undefined => {
+  const planOf = (document: DocumentNode, operation: OperationDefinitionNode): Plan | undefined => {
     let plan = plans.get(operation)
     if (plan !== undefined) return plan
     if (validate(schema, document).length > 0) return undefined
-    plan = compileVariables(schema, document, operation)
+    const coerced = compileVariables(schema, document, operation)
+    plan = { coerced, run: coerced === null ? null : compileOperation(schema, document, operation) }
     plans.set(operation, plan)
     return plan
   }
@@ -53,13 +54,6 @@ export function createRunDirectly(deps: OperationDeps): RunDirectly {
     }
   }
 
-  const run = async ({ plan, args }: Prepared, call: Call): Promise<Outcome> => {
-    const { refusal, end } = begin(args, call)
-    const outcome = refusal === null ? await outcomeOf(plan, args) : { errors: [refusal] }
-    end((outcome.errors?.length ?? 0) > 0)
-    return outcome
-  }
-
   return async (body, call) => {
     const params = readParams(body)
     if (params === null) return null
@@ -68,7 +62,10 @@ export function createRunDirectly(deps: OperationDeps): RunDirectly {
       call.caller = await authenticate(call.authorization)
       const prepared = prepare(params, call)
       if (prepared === null) return null
-      outcome = maskOutcome(await run(prepared, call), maskError, call)
+      const { refusal, end } = begin(prepared.args, call)
+      const result = refusal === null ? await outcomeOf(prepared) : { errors: [refusal] }
+      end((result.errors?.length ?? 0) > 0)
+      outcome = maskOutcome(result, maskError, call)
     } catch (error) {
       outcome = { errors: [maskError(error, call)] }
     }
@@ -76,16 +73,24 @@ export function createRunDirectly(deps: OperationDeps): RunDirectly {
   }
 }
 
+interface Plan {
+  /** Null: the general executor coerces its variables itself. */
+  readonly coerced: CoercedOperation | null
+  /** Null: it is for the general executor. */
+  readonly run: RunOperation | null
+}
+
 interface Prepared {
-  readonly plan: CoercedOperation | null
+  readonly plan: Plan
   readonly args: ExecutionArgs
 }
 
-/** What is wrong with variables says the executor, too. */
-async function outcomeOf(plan: CoercedOperation | null, args: ExecutionArgs): Promise<Outcome> {
-  const variableValues = plan === null ? null : plan.coerce(args.variableValues ?? {})
-  const ready = plan === null || variableValues === null ? args : { ...args, document: plan.document, variableValues }
-  return (await execute(ready)) as Outcome
+/** What is wrong with variables says the general executor, too. */
+function outcomeOf({ plan: { coerced, run }, args }: Prepared): Promise<Outcome> | Outcome {
+  const variableValues = coerced === null ? null : coerced.coerce(args.variableValues ?? {})
+  if (coerced === null || variableValues === null) return execute(args) as Promise<Outcome>
+  if (run !== null) return run(variableValues, args.contextValue)
+  return execute({ ...args, document: coerced.document, variableValues }) as Promise<Outcome>
 }
 
 const known: ReadonlySet<string> = new Set(['query', 'variables', 'operationName', 'extensions'])

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http'
+import { createServer, request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import { GraphQLError } from 'graphql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createFolderStore } from '../../src/objects/folder-store.ts'
@@ -198,6 +199,18 @@ test('a body that takes longer than its path allows is cut off with an answer', 
   expect(answer.statusCode).toBe(408)
   quick.closeAllConnections()
   await new Promise((resolve) => quick.close(resolve))
+})
+
+test('an answer may take longer than the body that was here at once', async () => {
+  const answers = (_: IncomingMessage, response: ServerResponse) => wait(40).then(() => void response.end('late'))
+  const routes = { '/slow': { POST: answers, bodyWithinMs: 20 } }
+  const slow = createServer(createRouter({ routes, maskError: () => new GraphQLError('') }))
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve))
+  const { port } = slow.address() as AddressInfo
+  const answer = await fetch(`http://127.0.0.1:${port}/slow`, { method: 'POST', body: 'whole' })
+  expect(await answer.text()).toBe('late')
+  slow.closeAllConnections()
+  await new Promise((resolve) => slow.close(resolve))
 })
 
 test('none of this was a fault of ours', () => {
