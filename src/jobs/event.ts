@@ -119,11 +119,9 @@ export interface ClaimedFacts {
 export type EndOutcome = 'success' | 'retry' | 'dlq' | 'stopped' | 'released'
 export type ReleaseCause = 'rate_limited' | 'shutdown' | 'paused' | 'snoozed' | 'surplus'
 
+/** As with claims: the end of a run that succeeded is one, as it was settled. */
 export interface EndFacts {
-  readonly id: string
-  readonly kind: string
-  readonly tenantId: string
-  readonly attempts: number
+  readonly run: Pick<ClaimedFacts, 'id' | 'kind' | 'tenantId' | 'attempts'>
   readonly outcome: EndOutcome
   readonly durationMs: number
   readonly error: string | null

@@ -147,7 +147,7 @@ function logEnds(log: Logger, worker: string, ends: readonly EndFacts[]): void {
 
 function countByKind(ends: readonly EndFacts[]): Record<string, number> {
   const counts = new Map<string, number>()
-  for (const { kind } of ends) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  for (const { run } of ends) counts.set(run.kind, (counts.get(run.kind) ?? 0) + 1)
   return Object.fromEntries(counts)
 }
 
@@ -155,10 +155,10 @@ function logEnd(log: Logger, worker: string, end: EndFacts): void {
   // Asked first: a drain ends 40,000 jobs a second.
   if (end.outcome === 'success' && !log.isLevelEnabled('info')) return
   const facts = {
-    jobId: end.id,
-    kind: end.kind,
-    tenantId: end.tenantId,
-    attempt: end.attempts,
+    jobId: end.run.id,
+    kind: end.run.kind,
+    tenantId: end.run.tenantId,
+    attempt: end.run.attempts,
     worker,
     durationMs: end.durationMs,
   }

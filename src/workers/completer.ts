@@ -18,14 +18,7 @@ import type { Claim, Run } from './run.ts'
 
 /** A run and what is to become of its job. */
 export type End =
-  | {
-      readonly run: Run
-      readonly move: 'finish'
-      readonly durationMs: number
-      readonly resultText: string | null
-      /** Null: none. */
-      readonly effects: Effects | null
-    }
+  | Finish
   | {
       readonly run: Run
       readonly move: 'fail'
@@ -41,6 +34,19 @@ export type End =
       readonly cause: ReleaseCause
       readonly unstarted: boolean
     }
+
+/** It is what observers are told of it, too: a drain makes one of these for each job, and nothing else at its end. */
+interface Finish extends EndFacts {
+  readonly run: Run
+  readonly move: 'finish'
+  readonly resultText: string | null
+  /** Null: none. */
+  readonly effects: Effects | null
+}
+
+export function finishOf(run: Run, durationMs: number, resultText: string | null, effects: Effects | null): Finish {
+  return { run, move: 'finish', durationMs, resultText, effects, outcome: 'success', error: null, retryAt: null }
+}
 
 /** Rows that commit with an end. */
 export interface Effects {
@@ -182,17 +188,20 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
   const settleEnds = async (db: Queryable, group: readonly End[]): Promise<Settled[]> => {
     const ids = group.map((end) => end.run.id)
     const leases = group.map((end) => end.run.claim.lease)
-    const ended = endedClaims(group).map((claim) => {
+    // Those whose last open jobs all are in this group.
+    const ended = claimsOf(group).flatMap(({ claim, ends }) => {
+      if (ends < claim.open) return []
       claim.dropping = true
-      return claim.id
+      return [claim.id]
     })
     const settled = await settleMove(db, group, ids, leases, ended)
     if (ended.length > 0 && settled.some((each) => each.lost)) await dropClaims(db, ended)
-    const effects: EffectRow[] = []
-    group.forEach((end, index) => {
-      if (hasEffects(end) && !settled[index]!.lost) effects.push(...end.effects.rows)
-    })
-    if (effects.length > 0) await writeEffects(db, effects)
+    const held = group.filter((end, index): end is EndWithEffects => hasEffects(end) && !settled[index]!.lost)
+    if (held.length > 0)
+      await writeEffects(
+        db,
+        held.flatMap(({ effects }) => effects.rows),
+      )
     return settled
   }
 
@@ -205,7 +214,7 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
   ): Promise<Settled[]> => {
     const first = group[0]!
     if (first.move === 'finish') {
-      const ends = group as readonly Extract<End, { move: 'finish' }>[]
+      const ends = group as readonly Finish[]
       const lost = ends.some((end) => end.resultText !== null)
         ? await finishJobsWithResults(
             db,
@@ -216,6 +225,7 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
             ends.map((end) => end.resultText) as string[],
           )
         : await finishJobs(db, plainList(ids), plainList(leases), worker.id, ended)
+      if (lost.length === 0) return group.map(() => success)
       const lostIds = new Set(lost.map((row) => row.id))
       return ids.map((id) => (lostIds.has(id) ? claimLost : success))
     }
@@ -262,7 +272,8 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
       end.run.counted = true
       const how = settled[index]!
       if (how.lost) lost.push(end.run.id)
-      else ends.push(factsOf(end, how.outcome, how.retryAt))
+      // What the database refused to finish has failed.
+      else ends.push(end.move === 'finish' && how.outcome === 'success' ? end : factsOf(end, how.outcome, how.retryAt))
     })
     if (ends.length > 0) {
       afterCommit({
@@ -272,11 +283,11 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
       events.emit({ type: 'jobs:ended', worker: worker.name, ends })
     }
     // Its last ends went in two groups at once: neither knew that it was the last.
-    const leftOver = new Set(group.map(({ run }) => run.claim).filter(({ open, dropping }) => open === 0 && !dropping))
-    if (leftOver.size > 0)
+    const leftOver = claimsOf(group).filter(({ claim }) => claim.open === 0 && !claim.dropping)
+    if (leftOver.length > 0)
       dropClaims(
         pool,
-        [...leftOver].map(({ id }) => id),
+        leftOver.map(({ claim }) => claim.id),
       ).catch((error: Error) => events.emit({ type: 'loop:failed', loop: 'settle', error }))
     if (lost.length > 0 && !uncertain) events.emit({ type: 'lease:lost', worker: worker.name, jobIds: lost })
   }
@@ -300,7 +311,7 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
   }
 }
 
-type EndWithEffects = Extract<End, { move: 'finish' }> & { readonly effects: Effects }
+type EndWithEffects = Finish & { readonly effects: Effects }
 
 function hasEffects(end: End): end is EndWithEffects {
   return end.move === 'finish' && end.effects !== null
@@ -312,7 +323,9 @@ function hasEffects(end: End): end is EndWithEffects {
  */
 function takeGroup(queue: End[]): End[] {
   const group = queue.splice(0, largestGroup)
-  if (group.length === 1) return group
+  const { claim } = group[0]!.run
+  // A claim has a job once.
+  if (group.every(({ run }) => run.claim === claim)) return group
   const jobs = new Set<string>()
   for (const { run } of group) jobs.add(run.id)
   if (jobs.size === group.length) return group
@@ -322,11 +335,18 @@ function takeGroup(queue: End[]): End[] {
   return first
 }
 
-/** The claims whose last open jobs all are in this group. */
-function endedClaims(group: readonly End[]): Claim[] {
+/** The claims of a group, each with how many of its ends there are. */
+function claimsOf(group: readonly End[]): { readonly claim: Claim; readonly ends: number }[] {
   const counts = new Map<Claim, number>()
-  for (const { run } of group) counts.set(run.claim, (counts.get(run.claim) ?? 0) + 1)
-  return [...counts].filter(([claim, ends]) => ends >= claim.open).map(([claim]) => claim)
+  // Ends of a claim come one after another: the map is looked at once for all that do.
+  for (let from = 0; from < group.length;) {
+    const { claim } = group[from]!.run
+    let to = from + 1
+    while (to < group.length && group[to]!.run.claim === claim) to += 1
+    counts.set(claim, (counts.get(claim) ?? 0) + to - from)
+    from = to
+  }
+  return [...counts].map(([claim, ends]) => ({ claim, ends }))
 }
 
 function failColumns(ends: readonly Extract<End, { move: 'fail' }>[]) {
@@ -351,10 +371,7 @@ function releaseColumns(ends: readonly Extract<End, { move: 'release' }>[]) {
 
 function factsOf(end: End, outcome: EndOutcome, retryAt: Date | null): EndFacts {
   return {
-    id: end.run.id,
-    kind: end.run.kind,
-    tenantId: end.run.tenantId,
-    attempts: end.run.attempts,
+    run: end.run,
     outcome,
     durationMs: end.durationMs,
     error: end.move === 'fail' ? end.decision.failure.error : null,

@@ -5,7 +5,7 @@ import { inTransaction } from '../db/transaction.ts'
 import { decide, type Outcome } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'
 import { redactSecrets } from '../jobs/failure.ts'
-import type { Completer, Effects, End } from './completer.ts'
+import { finishOf, type Completer, type Effects, type End } from './completer.ts'
 import { effectRows } from './effect.ts'
 import { secretsOf, type Execution, type RunnableKind } from './execution.ts'
 import { jobFacts, jobLog, type HandlerContextDeps } from './handler-context.ts'
@@ -144,7 +144,7 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
     } catch (error) {
       return fail(execution, error, durationMs)
     }
-    const done: End & { move: 'finish' } = { run, move: 'finish', durationMs, resultText, effects }
+    const done = finishOf(run, durationMs, resultText, effects)
     if (result?.commit !== undefined) return commit(execution, result.commit, done)
     run.state = 'ended'
     completer.settle(done)

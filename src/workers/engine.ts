@@ -229,6 +229,6 @@ export function createEngine(deps: EngineDeps): Engine {
 /** A job under a cap has ended: who waits for its room, here or in another instance, may look. */
 function makesRoom(event: Event, rules: ClaimRules): boolean {
   if (event.type === 'jobs:released') return true
-  if (event.type === 'jobs:ended') return event.ends.some(({ kind, tenantId }) => rules.underCap(kind, tenantId))
+  if (event.type === 'jobs:ended') return event.ends.some(({ run }) => rules.underCap(run.kind, run.tenantId))
   return event.type === 'jobs:recovered' && event.jobs.some(({ kind, tenantId }) => rules.underCap(kind, tenantId))
 }

@@ -21,8 +21,7 @@ export interface RunnableKind {
 export interface Execution {
   readonly run: Run
   readonly runnable: RunnableKind
-  /** Monotonic milliseconds, as all times here. */
-  readonly deadline: number
+  /** When it last showed a sign of life, in monotonic milliseconds, as all times here; 0: it has begun. */
   heartbeatAt: number
   /** When an abort was signalled; 0: not aborted. */
   abortedAt: number
@@ -34,12 +33,11 @@ export interface Execution {
   secrets: readonly string[] | undefined
 }
 
-export function createExecution(run: Run, runnable: RunnableKind, now: number): Execution {
+export function createExecution(run: Run, runnable: RunnableKind): Execution {
   return {
     run,
     runnable,
-    deadline: now + runnable.kind.defaults.timeoutMs,
-    heartbeatAt: now,
+    heartbeatAt: 0,
     abortedAt: 0,
     aborted: undefined,
     controller: undefined,

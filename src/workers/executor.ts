@@ -35,7 +35,8 @@ export function createExecutor({ kinds, contextOf, end }: ExecutorDeps): Executo
 
     const conclude = (outcome: Outcome, result: HandlerResult | undefined): void => {
       // The slot may get its next run before this function is left.
-      const [ended, told] = [execution, onFree]
+      const ended = execution
+      const told = onFree
       idle.push(slot)
       const now = performance.now()
       const ending =
@@ -73,7 +74,7 @@ export function createExecutor({ kinds, contextOf, end }: ExecutorDeps): Executo
     start(run, now, onFree) {
       run.startedAt = now
       run.state = 'running'
-      const execution = createExecution(run, kinds.get(run.kind)!, now)
+      const execution = createExecution(run, kinds.get(run.kind)!)
       const slot = idle.pop() ?? createSlot()
       slot(execution, onFree)
       return execution

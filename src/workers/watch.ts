@@ -41,12 +41,11 @@ export function createWatch({ pool, running, giveUp, abortGraceMs, abandonMs, on
     const beats: Execution[] = []
     for (const execution of running) {
       if (execution.abortedAt === 0) {
-        if (now >= execution.deadline)
-          abortExecution(
-            execution,
-            new JobAborted('timeout', `The handler ran longer than ${execution.runnable.kind.defaults.timeoutMs} ms.`),
-          )
-        else if (now - execution.heartbeatAt > execution.runnable.kind.defaults.staleAfterMs / 3) beats.push(execution)
+        const { timeoutMs, staleAfterMs } = execution.runnable.kind.defaults
+        const { startedAt } = execution.run
+        if (now - startedAt >= timeoutMs)
+          abortExecution(execution, new JobAborted('timeout', `The handler ran longer than ${timeoutMs} ms.`))
+        else if (now - Math.max(startedAt, execution.heartbeatAt) > staleAfterMs / 3) beats.push(execution)
       } else if (now - execution.abortedAt > abortGraceMs + abandonMs) onReplaced(execution)
       else if (now - execution.abortedAt > abortGraceMs && execution.run.state === 'running')
         giveUp(execution, { type: 'threw', thrown: ignored(execution) })

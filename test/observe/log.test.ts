@@ -5,11 +5,9 @@ import { createLog, logEvents } from '../../src/observe/log.ts'
 import type { LogFormat } from '../../src/observe/log.ts'
 import { until } from '../support/until.ts'
 
+const run = { id: '0197-a', kind: 'email_send', tenantId: 'tenant-1', attempts: 2 }
 const end = {
-  id: '0197-a',
-  kind: 'email_send',
-  tenantId: 'tenant-1',
-  attempts: 2,
+  run,
   durationMs: 12,
   error: null,
   retryAt: null,
@@ -208,7 +206,7 @@ test('what succeeds by the hundred is told in one line; what fails keeps its own
   const ends = [
     ...Array.from({ length: 30 }, () => ({ ...end, outcome: 'success' as const })),
     { ...end, outcome: 'dlq' as const, error: 'gone' },
-    ...Array.from({ length: 30 }, () => ({ ...end, kind: 'reindex', outcome: 'success' as const })),
+    ...Array.from({ length: 30 }, () => ({ ...end, run: { ...run, kind: 'reindex' }, outcome: 'success' as const })),
   ]
   const short = listen('info')
   short.events.emit({ type: 'jobs:ended', worker: 'w', ends })
@@ -226,7 +224,7 @@ test('a group of a thousand leaves in one write, in order', async () => {
   events.emit({
     type: 'jobs:ended',
     worker: 'w',
-    ends: Array.from({ length: 1000 }, (_, id) => ({ ...end, id: String(id), outcome: 'success' })),
+    ends: Array.from({ length: 1000 }, (_, id) => ({ ...end, run: { ...run, id: String(id) }, outcome: 'success' })),
   })
   expect((await written()).map((line) => JSON.parse(line).jobId)).toEqual(
     Array.from({ length: 1000 }, (_, id) => String(id)),

@@ -11,7 +11,7 @@ const gone: Queryable = { query: () => Promise.reject(new Error('connection refu
 
 describe('what events tell', () => {
   const job = { id: 'a', kind: 'email_send', tenantId: 't', attempts: 1 }
-  const end = { ...job, durationMs: 40, error: null, retryAt: null }
+  const end = { run: job, durationMs: 40, error: null, retryAt: null }
 
   test('claims fill the histograms of latency and wait', async () => {
     const { events, scrape } = listen()

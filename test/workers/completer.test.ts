@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createEvents, type Event } from '../../src/jobs/event.ts'
-import { createCompleter, type End } from '../../src/workers/completer.ts'
+import { createCompleter, finishOf, type End } from '../../src/workers/completer.ts'
 import { createPulses } from '../../src/workers/pulses.ts'
 import { runsOf, type Run } from '../../src/workers/run.ts'
 import { claimOf, drawLease, registerTestKinds, testTenant, testWorker } from '../sql/support.ts'
@@ -13,13 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => database.drop())
 
-const finish = (run: Run): End => ({
-  run,
-  move: 'finish',
-  durationMs: 1,
-  resultText: null,
-  effects: null,
-})
+const finish = (run: Run): End => finishOf(run, 1, null, null)
 const fail = (run: Run): End => ({
   run,
   move: 'fail',
@@ -72,9 +66,33 @@ test.each([
     for (const run of [runs[0]!, stranger!, runs[1]!, runs[2]!]) completer.settle(ending(run))
     await completer.idle()
     const ends = told.flatMap((event) => (event.type === 'jobs:ended' ? event.ends : []))
-    expect(ends.map(({ id }) => id).toSorted()).toEqual(runs.map(({ id }) => id).toSorted())
+    expect(ends.map(({ run }) => run.id).toSorted()).toEqual(runs.map(({ id }) => id).toSorted())
     expect(new Set(ends.map((end) => end.outcome))).toEqual(new Set([outcome]))
     expect(told.filter(({ type }) => type === 'lease:lost')).toMatchObject([{ jobIds: [stranger!.id] }])
     expect(await database.sql('select from mdm.aa_claim')).toEqual([])
   },
 )
+
+test('R10: a finish that the database refuses is told as the failure that it became', async () => {
+  const tenantId = await testTenant(database)
+  await database.sql(`insert into mdm.aa_job (tenant_id, job_kind) values ($1, 'echo')`, [tenantId])
+  const worker = await testWorker(database.pool)
+  const { rows, lease } = await claimOf(database.pool, worker, tenantId, ['echo'], 1)
+  const told: Event[] = []
+  const events = createEvents((error) => {
+    throw error
+  })
+  events.on((event) => told.push(event))
+  const completer = createCompleter({
+    pool: database.pool,
+    events,
+    pulse: createPulses(Infinity).of('completer'),
+    worker,
+    afterCommit: () => {},
+  })
+  completer.settle(finishOf(runsOf(rows, lease)[0]!, 1, 'no JSON', null))
+  await completer.idle()
+  expect(told.flatMap((event) => (event.type === 'jobs:ended' ? event.ends : []))).toMatchObject([
+    { outcome: 'retry', run: { id: rows[0]![0] } },
+  ])
+})

@@ -219,6 +219,49 @@ describe.each(['fair', 'priority'] as const)('jobs of a foreign kind in the way 
   })
 })
 
+describe('jobs of a foreign kind in front of those of several tenants', () => {
+  const rounds = 5
+  const limit = 10
+
+  /** Claims all jobs of its own; answers what each claim was, what it cost, and how many jobs each tenant had had after it. */
+  const claimAll = async (tenants: number) => {
+    await registerTestKinds(database.pool, ['foreign', 'own'])
+    const tenantOf = new Map<string, number>()
+    for (let tenant = 0; tenant < tenants; tenant += 1) {
+      const key = `tenant-${tenant}`
+      await database.sql(`insert into mdm.aa_tenant (tenant_key, name) values ($1, $1)`, [key])
+      await enqueue('foreign', 1_500, { tenant: key, priority: 0 })
+      for (const id of await enqueue('own', rounds, { tenant: key })) tenantOf.set(id, tenant)
+    }
+    const pools = createPools(database.url)
+    leave.push(() => pools.end())
+    const claims = claimsOf(pools, await testWorker(database.pool), ['own'])
+    claims.due(['foreign', 'own'])
+    const had = Array.from({ length: tenants }, () => 0)
+    const steps: { statement: string | undefined; buffers: number; had: number[] }[] = []
+    for (let nth = 0; nth < (rounds * tenants) / limit; nth += 1) {
+      const { answer, buffers } = await buffersOf(pools.claim, claims.next)
+      for (const id of answer) had[tenantOf.get(id)!]! += 1
+      steps.push({ statement: claims.statements.at(-1), buffers, had: [...had] })
+    }
+    return steps
+  }
+
+  test.each([
+    ['a claim that came to all of them finds the way past, and the next ones take it', 6, 'claim_fair'],
+    ['what has come to some of them knows no way past those of the others', 14, 'claim_fair_by_kind'],
+  ])('%s; none is passed over', async (_, tenants, statement) => {
+    const [first, ...next] = await claimAll(tenants)
+    expect(first!.statement).toBe('claim_fair_by_kind')
+    expect(new Set(next.map((step) => step.statement))).toEqual(new Set([statement]))
+    // 140 to 200; past the foreign jobs of the four tenants that the first one did not come to, the second was at 320.
+    expect(Math.max(...next.map(({ buffers }) => buffers))).toBeLessThan(300)
+    // Turn by turn: nobody is ahead of another by more than one.
+    for (const { had } of [first!, ...next]) expect(Math.max(...had) - Math.min(...had)).toBeLessThanOrEqual(1)
+    expect(new Set(next.at(-1)!.had)).toEqual(new Set([rounds]))
+  })
+})
+
 test.each([
   ['some kinds', { kinds: ['due'] }, false],
   ['some tenants', {}, true],
