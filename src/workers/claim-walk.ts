@@ -17,6 +17,8 @@ export interface ClaimWalk {
   begin(form: WalkForm, served: string): void
   /** Where the scans of the fair claims start. */
   keysOf(form: 'tenant' | 'pair'): readonly [...past: PastKeys, kinds: string]
+  /** Whether tenants with a key may be taken to have more: the last claim was filled, and a claim of `limit` comes to all of them. */
+  keysHaveMore(limit: number): boolean
   /** Where the scan of the claims by priority starts. */
   lastKey(): PastKey
   /** Whether the claim began behind keys: what lies in front of them it did not see. */
@@ -25,7 +27,11 @@ export interface ClaimWalk {
    * What a claim brought tells how far it walked; one that brought nothing tells nothing of that. `stepsOver`: jobs of other kinds are due, and
    * behind what was brought there is more: it is the form whose next claims start behind this one, and what it serves.
    */
-  learn(rows: readonly ClaimedRow[], stepsOver: { readonly form: WalkForm; readonly served: string } | null): void
+  learn(
+    rows: readonly ClaimedRow[],
+    limit: number,
+    stepsOver: { readonly form: WalkForm; readonly served: string } | null,
+  ): void
   /** The last claim began behind others and brought nothing: in how many milliseconds the next one will begin at the front; null: it did already. */
   retryInMs(): number | null
 }
@@ -61,6 +67,7 @@ export function createClaimWalk(): ClaimWalk {
   let beganAt = 0
   let atFront = true
   let dead = false
+  let filled = false
   let foreignSince = -Infinity
   let frontAgainAt: number | null = null
 
@@ -119,10 +126,12 @@ export function createClaimWalk(): ClaimWalk {
         plainList(sorted.map(({ kind }) => kind)),
       ]
     },
+    keysHaveMore: (limit) => filled && keys.tenant.of.size < limit,
     lastKey: () => keys.priority.of.get('')?.past ?? noKey,
     startsBehind: () => !atFront,
-    learn(rows, stepsOver) {
+    learn(rows, limit, stepsOver) {
       const held = keys[form]
+      filled = rows.length >= limit
       const first = rows[0]
       frontAgainAt = null
       if (first === undefined) {

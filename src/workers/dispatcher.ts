@@ -80,7 +80,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       // no key: their foreign jobs would be walked.
       const stepsOver =
         canStepOver && rows.length > limit / 2 && (!byKind || form === 'priority' || tenantsOf(rows) < limit)
-      walk.learn(rows, stepsOver ? { form, served } : null)
+      walk.learn(rows, limit, stepsOver ? { form, served } : null)
       return rows
     }
     if (spec.dispatch === 'priority') {
@@ -112,7 +112,8 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
     }
     walk.begin('tenant', served)
     const [tenants, priorities, times, ids] = walk.keysOf('tenant')
-    return learnt(await claimFair(pool, ...params, ...fair, tenants, priorities, times, ids))
+    const haveMore = walk.keysHaveMore(limit)
+    return learnt(await claimFair(pool, ...params, ...fair, tenants, priorities, times, ids, haveMore))
   }
 
   const claimUncapped = async (limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]> => {

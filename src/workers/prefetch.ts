@@ -8,7 +8,7 @@ export interface Prefetch {
 }
 
 const startsWithinMs = 20
-/** Refilled by halves, so that claims of jobs that do nothing are of 1,000: 500 a claim cost 5 us a job more. */
+/** Refilled by halves, so that claims of jobs that do nothing are of 1,000 at least: 500 a claim cost 5 us a job more. */
 const largest = 2_000
 /** A kind that has not run for this long no longer counts. */
 const forgetAfterMs = 5_000

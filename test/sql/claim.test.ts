@@ -68,6 +68,7 @@ type FairClaim = (params: ClaimParams, fair: FairParams, rules: ModelRules) => P
 
 /** The last claimed key of each tenant, or of each (kind, tenant); whoever inserts jobs forgets them. */
 const keys = new Map<string, { kind: string; tenantId: string; past: ReturnType<typeof keyOf> }>()
+let wasFilled = false
 
 function pastKeys(): [...past: PastKeys, kinds: string] {
   const sorted = [...keys].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key)
@@ -96,14 +97,18 @@ const fairClaims: Record<
   { readonly claim: FairClaim; readonly bounded: boolean; readonly ofTenants: boolean }
 > = {
   claim_fair: {
-    claim: (params, fair) => claimFair(pools.claim, ...params, ...fair, ...noPast),
+    claim: (params, fair) => claimFair(pools.claim, ...params, ...fair, ...noPast, false),
     bounded: false,
     ofTenants: false,
   },
   'claim_fair behind keys': {
     claim: async (params, fair) => {
       const [ids, priorities, micros, jobs] = pastKeys()
-      return remember(await claimFair(pools.claim, ...params, ...fair, ids, priorities, micros, jobs), ofTenant)
+      const limit = params[4]
+      const haveMore = wasFilled && keys.size < limit
+      const rows = await claimFair(pools.claim, ...params, ...fair, ids, priorities, micros, jobs, haveMore)
+      wasFilled = rows.length === limit
+      return remember(rows, ofTenant)
     },
     bounded: false,
     ofTenants: false,
@@ -382,7 +387,7 @@ test('four claimers at once, 10,000 jobs: none twice, none left', async () => {
       const params = claimParams(worker, kinds, limit)
       const answer =
         nr % 2 === 0
-          ? await claimFair(own.claim, ...params, ...fair, ...noPast)
+          ? await claimFair(own.claim, ...params, ...fair, ...noPast, false)
           : await claimFairByKind(own.claim, ...params, ...fair, ...noPast, '{}', '{}')
       const rows = foundLocked(answer) ? [] : answer
       rotation = rotate(
@@ -421,7 +426,7 @@ test('N01: a tenant with 5,000 jobs delays another by one round', async () => {
       rotation.cutTenant,
       rotation.cutTaken,
     ]
-    const rows = await claimFair(pools.claim, ...claimParams(worker, kinds, limit), ...fair, ...noPast)
+    const rows = await claimFair(pools.claim, ...claimParams(worker, kinds, limit), ...fair, ...noPast, false)
     rotation = rotate(
       rotation,
       rows.map((row) => row[1]),
@@ -436,18 +441,18 @@ test('N01: a tenant with 5,000 jobs delays another by one round', async () => {
 })
 
 describe('P02: no claim ever scans the table', () => {
-  const text = (value: string | number | null | readonly string[]): string =>
+  const text = (value: string | number | boolean | null | readonly string[]): string =>
     value === null
       ? 'null'
       : typeof value === 'object'
         ? `'{${value.join(',')}}'`
-        : typeof value === 'number'
+        : typeof value !== 'string'
           ? String(value)
           : `'${value}'`
   const fair = [noTenant, 50, 2, '{}', noTenant, 0]
   const past = [[noTenant], ['5'], ['1700000000000000'], [noTenant]]
   const claims = [
-    { statement: claimFair, params: [...fair, ...past], index: 'aa_job_by_tenant' },
+    { statement: claimFair, params: [...fair, ...past, true], index: 'aa_job_by_tenant' },
     { statement: claimFairByKind, params: [...fair, ...past, ['crane'], '{}'], index: 'aa_job_by_kind' },
     { statement: claimFairOfTenants, params: [...fair, ...past, ['crane'], '{}', [noTenant]], index: 'aa_job_by_kind' },
     { statement: claimPriority, params: [null, ...noKey], index: 'aa_job_by_priority' },

@@ -160,7 +160,8 @@ const ways: Record<MoveName, readonly Way[]> = {
   claim: [
     {
       statement: 'claim_fair',
-      call: ({ database, worker }) => claimFair(database.pool, ...claimParams(worker, [kind], 100), ...fairParams),
+      call: ({ database, worker }) =>
+        claimFair(database.pool, ...claimParams(worker, [kind], 100), ...fairParams, false),
     },
     {
       statement: 'claim_fair_by_kind',

@@ -92,7 +92,7 @@ test('claim and settle keep their budgets of WAL and buffers', async () => {
       claimFair(
         pools.claim,
         ...claimParams(worker, kinds, limit, { lease }),
-        ...([noTenant, limit, Math.ceil(limit / tenants), '{}', noTenant, 0, ...noPast] as const),
+        ...([noTenant, limit, Math.ceil(limit / tenants), '{}', noTenant, 0, ...noPast, false] as const),
       )
     const lease = drawLease()
     // Connects, plans and reads the catalogue: that is paid once.
