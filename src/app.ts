@@ -167,7 +167,11 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       pollMs: config.pollMs,
       followUps,
     })
-    const enqueuer = createEnqueuer({ pool: pools.enqueue, wakeup })
+    const enqueuer = createEnqueuer({
+      pool: pools.enqueue,
+      wakeup,
+      startAtOnce: (job, enqueue) => engine.startAtOnce(job, enqueue),
+    })
     const rollup = createRollup({ pool: pools.commit, events, pulses, everyMs: config.maintenanceMs })
     const maintenance = createMaintenance({
       pool: pools.commit,

@@ -77,7 +77,7 @@ export async function startWorkers(
   await registerKinds(pools.commit, catalogue)
   await instance.start()
   await wakeup.start()
-  onEnqueuer?.(createEnqueuer({ pool: pools.enqueue, wakeup }))
+  onEnqueuer?.(createEnqueuer({ pool: pools.enqueue, wakeup, startAtOnce: engine.startAtOnce }))
   if (slots > 0) await engine.start([{ name: 'default', slots, kinds: null, tenantIds: null, dispatch }])
   const scraping = scrapeEveryMs === undefined ? undefined : setInterval(() => void metrics.scrape(), scrapeEveryMs)
   return async () => {

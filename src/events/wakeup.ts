@@ -52,6 +52,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   const progressListeners = new Set<(hint: ProgressHint) => void>()
   const outgoingProgress = new Map<string, ProgressHint>()
   let timer: NodeJS.Timeout | undefined
+  /** Something waits to be sent. */
+  let isDue = false
   let sentAt = -Infinity
   let sending: Promise<unknown> = Promise.resolve()
   let stopped = false
@@ -65,7 +67,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   }
 
   const send = (): void => {
-    timer = undefined
+    if (!isDue) return
+    isDue = false
     sentAt = performance.now()
     const topicsOut = outgoing.size === 0 ? [] : [`${instanceId} ${[...outgoing].join(' ')}`]
     const reports = [...outgoingProgress.values().take(mostReportsAtOnce)]
@@ -77,9 +80,16 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
     if (outgoingProgress.size > 0) sendSoon()
   }
 
-  /** At once where there was silence: to wait for company would cost the first job 20 ms. What one turn signals leaves together. */
+  /**
+   * At the end of the turn where there was silence: to wait for company would cost the first job 20 ms, and the shortest timer 1 ms. What one turn
+   * signals leaves together.
+   */
   const sendSoon = (): void => {
-    timer ??= setTimeout(send, Math.max(sentAt + notifyEveryMs - performance.now(), 0))
+    if (isDue) return
+    isDue = true
+    const waitMs = sentAt + notifyEveryMs - performance.now()
+    if (waitMs > 0) timer = setTimeout(send, waitMs)
+    else setImmediate(send)
   }
 
   return {
@@ -123,10 +133,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
     async stop() {
       stopped = true
       // What was given back at the end is somebody else's work.
-      if (timer !== undefined) {
-        clearTimeout(timer)
-        send()
-      }
+      clearTimeout(timer)
+      send()
       await sending
     },
   }

@@ -36,6 +36,8 @@ export type JournalAction =
  */
 export const moves = {
   enqueue: { from: ['absent'], to: 'pending', action: 'job_enqueued', fenced: false },
+  /** By the process that starts it: enqueued at revision 1 and claimed at revision 2, in one statement. */
+  enqueueClaimed: { from: ['absent'], to: 'running', action: 'job_enqueued', fenced: false },
   update: { from: ['pending'], to: 'pending', action: 'job_updated', fenced: false },
   claim: { from: ['pending'], to: 'running', action: null, fenced: false },
   finish: { from: ['running'], to: 'done', action: 'job_done', fenced: true },

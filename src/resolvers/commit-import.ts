@@ -1,6 +1,6 @@
 import { inTransaction } from '../db/transaction.ts'
 import { actorOf, tenantPredicate } from '../jobs/permissions.ts'
-import { enqueueBatch } from '../sql/enqueue-batch.ts'
+import { enqueueWithin } from '../sql/enqueue-within.ts'
 import { resumeImport } from '../sql/resume-import.ts'
 import { setImportJob } from '../sql/set-import-job.ts'
 import { authorize, type RequestContext } from './context.ts'
@@ -23,22 +23,18 @@ export async function commitImport(
       const [row] = await resumeImport(tx, id, tenantPredicate(caller))
       if (row === undefined) return false
       const payload = JSON.stringify({ import_job_id: id, phase: 'commit' })
-      const extra = context.traceparent === null ? null : JSON.stringify({ trace_context: context.traceparent })
+      const { traceparent, requestId } = context
       const actor = actorOf(caller.principal)
-      const [job] = await enqueueBatch(
+      const [job] = await enqueueWithin(
         tx,
-        [row.tenantId],
-        ['bulk_import'],
-        [payload],
-        [null],
-        [null],
-        [null],
-        [null],
-        [null],
-        [false],
-        [extra],
+        row.tenantId,
+        'bulk_import',
+        payload,
+        null,
+        null,
+        traceparent,
         actor,
-        context.requestId,
+        requestId,
       )
       await setImportJob(tx, id, job!.jobId)
       return true

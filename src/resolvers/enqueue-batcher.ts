@@ -1,20 +1,16 @@
+import { setImmediate as untilAllIsRead } from 'node:timers/promises'
 import pg, { type Pool, type QueryConfig } from 'pg'
 import { databaseFault } from '../jobs/database-fault.ts'
 import type { Wakeup } from '../events/wakeup.ts'
 import { DatabaseUnavailable } from '../jobs/errors.ts'
 import { ranges } from '../jobs/ranges.ts'
-import { enqueueBatch, type BatchColumns, type BatchedJob } from '../sql/enqueue-batch.ts'
-import type { EnqueueOutcome } from '../sql/enqueue-job.ts'
-import type { JobRow } from '../sql/job-row.ts'
-import { plainList } from '../sql/settle-parts.ts'
+import { enqueueClaimed, type StartAtOnce } from '../sql/enqueue-claimed.ts'
+import { enqueueOrders } from '../sql/enqueue-orders.ts'
 import type { Queryable } from '../sql/statement.ts'
+import { enqueueAnswers, type EnqueueAnswer, type EnqueuedAnswer } from './enqueue-answers.ts'
 import type { EnqueueOrder } from './enqueue-order.ts'
-import { newJobRow } from './new-job-row.ts'
-
-/** `job` is the new job's row as it stood at the commit; null where the job is older than the call. */
-export type EnqueueAnswer =
-  | { readonly type: 'enqueued'; readonly outcome: EnqueueOutcome; readonly jobId: string; readonly job: JobRow | null }
-  | { readonly type: 'refused'; readonly message: string }
+import { claimedJobRow } from './new-job-row.ts'
+import { extraOf, orderColumns, orderPairs } from './order-columns.ts'
 
 export type BulkAnswer =
   | { readonly type: 'enqueued'; readonly answers: readonly EnqueueAnswer[] }
@@ -36,6 +32,8 @@ interface EnqueuerDeps {
   /** Statements of single orders are made one after the other, and what arrives meanwhile shares the next; bulks go beside them. */
   readonly pool: Pool
   readonly wakeup: Wakeup
+  /** The workers of this process, if it has any: an order that comes alone may go in claimed for a free slot. */
+  readonly startAtOnce?: StartAtOnce
 }
 
 interface Waiting {
@@ -48,22 +46,17 @@ const statementWithinMs = 4_500
 const triesOnConflict = 5
 
 /** Natural group commit: single orders that arrive while a statement is under way share the next one and its commit. */
-export function createEnqueuer({ pool, wakeup }: EnqueuerDeps): Enqueuer {
+export function createEnqueuer({ pool, wakeup, startAtOnce }: EnqueuerDeps): Enqueuer {
   let waiting: Waiting[] = []
   let flushing = false
 
   const write = async (orders: readonly EnqueueOrder[], judge: Judge = keepAlways): Promise<EnqueueAnswer[]> => {
-    const rows = await writeBatch(pool, orders, judge)
-    if (rows.some(({ outcome }) => outcome === 'created' || outcome === 'updated')) {
+    const answers = await writeBatch(pool, orders, judge)
+    if (answers.some(({ outcome }) => outcome === 'created' || outcome === 'updated')) {
       wakeup.signal('work')
       wakeup.signal('journal')
     }
-    return rows.map((row, i) => ({
-      type: 'enqueued',
-      outcome: row.outcome,
-      jobId: row.jobId,
-      job: row.outcome === 'created' ? newJobRow(orders[i]!, row, rows[0]!.createdMs!) : null,
-    }))
+    return answers
   }
 
   /** One bad row harms nobody: the batch is halved until it stands alone. */
@@ -78,12 +71,42 @@ export function createEnqueuer({ pool, wakeup }: EnqueuerDeps): Enqueuer {
     }
   }
 
+  /** Null: it cannot go in claimed, or not at all; then it goes as others do, and the answer to that holds. */
+  const writeClaimed = async (order: EnqueueOrder): Promise<EnqueueAnswer | null> => {
+    if (order.schedule !== null || order.idempotencyKey !== null) return null
+    let worker: string
+    const answer = startAtOnce?.(order, (claimer) => {
+      worker = claimer.worker
+      const { tenantId, kind, payloadText, priority, maxAttempts, actor, requestId } = order
+      const { instanceId, lease } = claimer
+      return onSession(pool, (db) =>
+        enqueueClaimed(
+          db,
+          ...([tenantId, kind, payloadText, priority, maxAttempts, extraOf(order, true), actor, requestId] as const),
+          ...([worker, instanceId, lease] as const),
+        ),
+      )
+    })
+    if (!answer) return null
+    try {
+      const [row] = await answer
+      if (row === undefined) return null
+      return { type: 'enqueued', outcome: 'created', jobId: row[0], job: () => claimedJobRow(order, row, worker!) }
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) throw error
+      return null
+    }
+  }
+
   const flush = async (): Promise<void> => {
     flushing = true
     while (waiting.length > 0) {
+      // What this turn of the loop still reads goes along: 32 callers at once make a seventh fewer commits.
+      await untilAllIsRead()
       const group = waiting.splice(0, ranges.enqueueAtOnce.max)
       try {
-        const answers = await writeEach(group.map(({ order }) => order))
+        const alone = group.length === 1 ? await writeClaimed(group[0]!.order) : null
+        const answers = alone === null ? await writeEach(group.map(({ order }) => order)) : [alone]
         group.forEach(({ answered }, i) => answered(answers[i]!))
       } catch (error) {
         for (const { failed } of group) failed(error)
@@ -120,7 +143,7 @@ export function createEnqueuer({ pool, wakeup }: EnqueuerDeps): Enqueuer {
 }
 
 /** Looks at a batch before its commit; what it throws rolls the batch back. Null: nothing can be wrong, the statement commits itself. */
-type Judge = (orders: readonly EnqueueOrder[]) => ((rows: readonly BatchedJob[]) => void) | null
+type Judge = (orders: readonly EnqueueOrder[]) => ((rows: readonly EnqueuedAnswer[]) => void) | null
 
 class KeysMismatched extends Error {
   readonly jobs: readonly { readonly index: number; readonly jobId: string }[]
@@ -143,7 +166,7 @@ const refuseMismatches: Judge = (orders) => {
 }
 
 /** Writes and commits one batch. A conflict with other bulks rolled it back whole: it is made again. */
-async function writeBatch(pool: Pool, orders: readonly EnqueueOrder[], judge: Judge): Promise<BatchedJob[]> {
+async function writeBatch(pool: Pool, orders: readonly EnqueueOrder[], judge: Judge): Promise<EnqueuedAnswer[]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await sendBatch(pool, orders, judge(orders))
@@ -156,27 +179,36 @@ async function writeBatch(pool: Pool, orders: readonly EnqueueOrder[], judge: Ju
 async function sendBatch(
   pool: Pool,
   orders: readonly EnqueueOrder[],
-  judge: ((rows: readonly BatchedJob[]) => void) | null,
-): Promise<BatchedJob[]> {
+  judge: ((rows: readonly EnqueuedAnswer[]) => void) | null,
+): Promise<EnqueuedAnswer[]> {
+  const pairs = orderPairs(orders)
+  const columns = orderColumns(orders, pairs)
+  return onSession(pool, async (db) => {
+    const write = async () => enqueueAnswers(orders, pairs, (await enqueueOrders(db, ...columns))[0]!)
+    if (judge === null) return write()
+    await db.query({ text: 'begin' })
+    try {
+      const answers = await write()
+      judge(answers)
+      await db.query({ text: 'commit' })
+      return answers
+    } catch (error) {
+      if (databaseFault(error) !== 'unavailable') await db.query({ text: 'rollback' })
+      throw error
+    }
+  })
+}
+
+/** Runs statements on one session, within the time that a caller waits for them. */
+async function onSession<Rows>(pool: Pool, run: (db: Queryable) => Promise<Rows>): Promise<Rows> {
   const started = performance.now()
   const client = await pool.connect().catch((error: unknown) => {
     throw databaseFault(error) === 'unavailable' ? new DatabaseUnavailable({ cause: error }) : error
   })
   const leftMs = () => Math.max(100, statementWithinMs - (performance.now() - started))
-  const bounded: Queryable = { query: (config) => client.query({ ...config, query_timeout: leftMs() } as QueryConfig) }
   let broken: Error | undefined
   try {
-    if (judge === null) return await enqueueBatch(bounded, ...columnsOf(orders))
-    await bounded.query({ text: 'begin' })
-    try {
-      const rows = await enqueueBatch(bounded, ...columnsOf(orders))
-      judge(rows)
-      await bounded.query({ text: 'commit' })
-      return rows
-    } catch (error) {
-      if (databaseFault(error) !== 'unavailable') await bounded.query({ text: 'rollback' })
-      throw error
-    }
+    return await run({ query: (config) => client.query({ ...config, query_timeout: leftMs() } as QueryConfig) })
   } catch (error) {
     if (databaseFault(error) !== 'unavailable') throw error
     broken = error as Error
@@ -184,45 +216,6 @@ async function sendBatch(
   } finally {
     client.release(broken)
   }
-}
-
-function columnsOf(orders: readonly EnqueueOrder[]): BatchColumns {
-  const [{ actor, requestId }] = orders as [EnqueueOrder]
-  const ofOneCall = orders.every((order) => order.actor === actor && order.requestId === requestId)
-  return [
-    plainList(orders.map((order) => order.tenantId)),
-    orders.map((order) => order.kind),
-    orders.map((order) => order.payloadText),
-    mostlyNull(orders, (order) => order.priority),
-    mostlyNull(orders, ({ schedule }) => (schedule !== null && 'at' in schedule ? schedule.at.toISOString() : null)),
-    mostlyNull(orders, ({ schedule }) => (schedule !== null && 'afterMs' in schedule ? schedule.afterMs : null)),
-    mostlyNull(orders, (order) => order.maxAttempts),
-    mostlyNull(orders, (order) => order.idempotencyKey),
-    orders.some((order) => order.replaces) ? orders.map((order) => order.replaces) : [],
-    mostlyNull(orders, (order) => extraOf(order, ofOneCall)),
-    ofOneCall ? actor : null,
-    ofOneCall ? requestId : null,
-  ]
-}
-
-/** A column that is null as a rule is then sent empty: to write a null into an array takes pg 0.5 us. */
-function mostlyNull<Value>(
-  orders: readonly EnqueueOrder[],
-  valueOf: (order: EnqueueOrder) => Value | null,
-): (Value | null)[] {
-  const values = orders.map(valueOf)
-  return values.some((value) => value !== null) ? values : []
-}
-
-/** What is rare; and who called, where the statement has rows of several callers. */
-function extraOf(order: EnqueueOrder, ofOneCall: boolean): string | null {
-  const extra = {
-    ...(!ofOneCall && { actor: order.actor, request_id: order.requestId }),
-    ...(order.tags.length > 0 && { tags: order.tags }),
-    ...(order.correlationId !== null && { correlation_id: order.correlationId }),
-    ...(order.traceContext !== null && { trace_context: order.traceContext }),
-  }
-  return Object.keys(extra).length === 0 ? null : JSON.stringify(extra)
 }
 
 /** It had been sent: unless the server itself said that it was not done, it may have been committed before the connection broke. */

@@ -1,11 +1,12 @@
 import type { JobRow } from '../sql/job-row.ts'
 import type { RequestContext } from './context.ts'
-import type { EnqueueAnswer } from './enqueue-batcher.ts'
+import type { EnqueueAnswer, EnqueuedAnswer } from './enqueue-answers.ts'
 import { invalid, type UserError } from './user-error.ts'
 
 /** What became of one job to enqueue. */
 export interface EnqueueResult {
-  readonly job: JobRow | null
+  /** A new job's row is made when it is asked for. */
+  readonly job: JobRow | (() => JobRow) | null
   readonly outcome: 'CREATED' | 'DUPLICATE' | 'UPDATED' | null
   readonly errors: readonly UserError[]
 }
@@ -30,7 +31,7 @@ export function enqueueResult(
 }
 
 async function oldJobResult(
-  answer: Extract<EnqueueAnswer, { readonly type: 'enqueued' }>,
+  answer: EnqueuedAnswer,
   context: RequestContext,
   path: readonly string[],
 ): Promise<EnqueueResult> {

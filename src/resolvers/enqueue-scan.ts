@@ -3,7 +3,7 @@ import { inTransaction } from '../db/transaction.ts'
 import { actorOf, type Caller } from '../jobs/permissions.ts'
 import type { VirusScanPayload } from '../jobs/virus-scan-payload.ts'
 import type { AttachmentRow } from '../sql/attachment-row.ts'
-import { enqueueBatch } from '../sql/enqueue-batch.ts'
+import { enqueueWithin } from '../sql/enqueue-within.ts'
 import { setAttachmentJob } from '../sql/set-attachment-job.ts'
 import type { Queryable } from '../sql/statement.ts'
 import type { RequestContext } from './context.ts'
@@ -50,18 +50,14 @@ async function enqueue(
   reason: VirusScanPayload['attempt_reason'],
 ): Promise<AttachmentRow> {
   const payload = { attachment_id: id, etag, attempt_reason: reason } satisfies VirusScanPayload
-  const [job] = await enqueueBatch(
+  const [job] = await enqueueWithin(
     tx,
-    [tenantId],
-    ['virus_scan'],
-    [JSON.stringify(payload)],
-    [reason === 'rescan' ? rescanPriority : null],
-    [null],
-    [null],
-    [null],
-    [`scan:${id}:${etag}:${scans}`],
-    [false],
-    [traceparent === null ? null : JSON.stringify({ trace_context: traceparent })],
+    tenantId,
+    'virus_scan',
+    JSON.stringify(payload),
+    reason === 'rescan' ? rescanPriority : null,
+    `scan:${id}:${etag}:${scans}`,
+    traceparent,
     actorOf(principal),
     requestId,
   )

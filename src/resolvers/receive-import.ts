@@ -7,7 +7,7 @@ import { actorOf, type Caller } from '../jobs/permissions.ts'
 import { badFilename } from '../jobs/upload-name.ts'
 import { beginImportUpload } from '../sql/begin-import-upload.ts'
 import { createImport } from '../sql/create-import.ts'
-import { enqueueBatch } from '../sql/enqueue-batch.ts'
+import { enqueueWithin } from '../sql/enqueue-within.ts'
 import { findEntityType } from '../sql/find-entity-type.ts'
 import { findImportByUpload } from '../sql/find-import-by-upload.ts'
 import { forgetImportUpload } from '../sql/forget-import-upload.ts'
@@ -173,23 +173,8 @@ async function createOrFind(
         return { importId: first!.id, jobId: first!.jobId, created: false }
       }
       const payload = JSON.stringify({ import_job_id: made.id })
-      const extra = traceparent === null ? null : JSON.stringify({ trace_context: traceparent })
       const key = `import:${made.id}`
-      const [job] = await enqueueBatch(
-        tx,
-        [tenantId],
-        ['bulk_import'],
-        [payload],
-        [null],
-        [null],
-        [null],
-        [null],
-        [key],
-        [false],
-        [extra],
-        actor,
-        requestId,
-      )
+      const [job] = await enqueueWithin(tx, tenantId, 'bulk_import', payload, null, key, traceparent, actor, requestId)
       await setImportJob(tx, made.id, job!.jobId)
       return { importId: made.id, jobId: job!.jobId, created: true }
     })

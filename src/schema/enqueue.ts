@@ -95,7 +95,12 @@ const EnqueueOutcomeRef = builder.enumType('EnqueueOutcome', {
 const EnqueueJobPayloadRef = builder.objectRef<EnqueueResult>('EnqueueJobPayload').implement({
   description: 'Result of enqueueing.',
   fields: (t) => ({
-    job: t.expose('job', { type: JobRef, nullable: true, description: 'The job, new or old.' }),
+    job: t.field({
+      type: JobRef,
+      nullable: true,
+      description: 'The job, new or old.',
+      resolve: ({ job }) => (typeof job === 'function' ? job() : job),
+    }),
     outcome: t.expose('outcome', { type: EnqueueOutcomeRef, nullable: true, description: 'What was done.' }),
     errors: errorsOf(t),
   }),

@@ -11,6 +11,8 @@ export interface ClaimLoop {
   look(): void
   /** Something may have changed: the next look is worth while. */
   wake(): void
+  /** Whether the last look found no more, and nothing was heard of since: whatever comes now would be claimed. */
+  isAtRest(): boolean
   /** Claims no more; resolves when no claim is under way. */
   stop(): Promise<void>
 }
@@ -124,6 +126,7 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
       woken = true
       look()
     },
+    isAtRest: () => exhausted && failures === 0 && underWay === undefined,
     async stop() {
       stopped = true
       clearTimeout(timer)

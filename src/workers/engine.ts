@@ -10,6 +10,7 @@ import { kindsWithOwnSlot, ownSlots } from '../jobs/kinds.ts'
 import { countLivingInstances } from '../sql/count-living-instances.ts'
 import { findDueKinds } from '../sql/find-due-kinds.ts'
 import { readClaimRules } from '../sql/read-claim-rules.ts'
+import type { StartAtOnce } from '../sql/enqueue-claimed.ts'
 import { registerWorker } from '../sql/register-worker.ts'
 import { createClaimRules, type ClaimRules } from './claim-rules.ts'
 import { createCompleter, type Completer } from './completer.ts'
@@ -30,6 +31,8 @@ import { createWorkerPool, type WorkerPool } from './worker-pool.ts'
 /** The worker half of an instance: its pools, the promoter, and what bears on claiming. */
 export interface Engine {
   start(specs: readonly PoolSpec[]): Promise<void>
+  /** For enqueues in this process. */
+  readonly startAtOnce: StartAtOnce
   /** Claims no more; what does not end within `graceMs` goes back to pending, attempts untouched. */
   stop(graceMs: number): Promise<void>
   /** The instance was given up for dead: drops its work, which others may have by now, and goes on. */
@@ -207,6 +210,13 @@ export function createEngine(deps: EngineDeps): Engine {
       await Promise.all([scheduler.stop(), promoter.stop(), ...workers.map((worker) => worker.stop(graceMs))])
       // After the last ends: they make room for other instances.
       stopTellingRoom()
+    },
+    startAtOnce(job, enqueue) {
+      for (const worker of workers) {
+        const answer = worker.startAtOnce(job, enqueue)
+        if (answer !== null) return answer
+      }
+      return null
     },
     dropAll() {
       for (const worker of workers) worker.dropAll()

@@ -1,10 +1,13 @@
 import type { Pool } from 'pg'
 import type { Events, ReleaseCause } from '../jobs/event.ts'
 import { tenantsOverShare } from '../jobs/fairness.ts'
+import { DatabaseUnavailable } from '../jobs/errors.ts'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
+import type { StartAtOnce } from '../sql/enqueue-claimed.ts'
 import { createClaimLoop } from './claim-loop.ts'
 import { leavesOut, type ClaimRules, type ClaimShape } from './claim-rules.ts'
 import type { Completer } from './completer.ts'
+import { drawLease } from './draw-lease.ts'
 import { createDispatcher, type Dispatcher, type PoolSpec } from './dispatcher.ts'
 import type { Execution, RunnableKind } from './execution.ts'
 import type { Executor } from './executor.ts'
@@ -12,7 +15,8 @@ import type { KindRooms } from './kind-rooms.ts'
 import { createPrefetch } from './prefetch.ts'
 import type { Pulse } from './pulses.ts'
 import { createRoomDispatcher } from './room-dispatcher.ts'
-import type { Run } from './run.ts'
+import { runsOf, type Run } from './run.ts'
+import { createUnheardClaims } from './unheard-claims.ts'
 import { createWatch } from './watch.ts'
 
 /** Slots that claim together and run together. */
@@ -20,6 +24,8 @@ export interface WorkerPool {
   start(): void
   /** There may be due jobs: look. */
   wake(): void
+  /** A job that is just being enqueued need not be claimed by a statement of its own. */
+  readonly startAtOnce: StartAtOnce
   /** A stop, cancel or pause may concern what is in hand: look. */
   control(): void
   /** No new claims; unstarted ones go back at once. Resolves when every handler has ended, or after `graceMs` and an abort; then nothing is held. */
@@ -55,6 +61,8 @@ const largestClaim = 2_000
 const abortMarginMs = 2_000
 /** Claimed jobs that wait while nothing starts for so long go back: the handlers have become slow, and others may be free. */
 const standstillMs = 250
+/** An enqueue without an answer may still commit while the disk or the server stands still. */
+const soughtForMs = 60_000
 
 export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const { spec, claimPool, completer, executor, rules, rooms, events, worker } = deps
@@ -68,7 +76,11 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     : newDispatcher()
   const prefetch = createPrefetch(spec.slots)
   const running = new Set<Execution>()
+  /** The next to start stands last: taken from the front, each had the others moved up, 0.4 us a job. */
   const waiting: Run[] = []
+  /** Jobs that are just being enqueued for a slot of this pool. */
+  const starting = new Set<Promise<void>>()
+  const unheard = createUnheardClaims(claimPool)
   let startedAt = 0
   let standstill: NodeJS.Timeout | undefined
   let roomAgain: Promise<void> | undefined
@@ -102,7 +114,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       return 0
     }
     const buffer = prefetch.size(performance.now())
-    const want = spec.slots - running.size + buffer - waiting.length
+    const want = spec.slots - running.size - starting.size + buffer - waiting.length
     // A claim costs a round trip: with a buffer it is refilled by halves, not one by one.
     return buffer > 0 && want < buffer / 2 ? 0 : Math.min(want, largestClaim)
   }
@@ -114,20 +126,24 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       spec.dispatch === 'fair' && prefetch.size(performance.now()) === 0
         ? tenantsOverShare(tenantsAtWork(), spec.slots, rules.weightOf)
         : []
-    let runs = await dispatcher.claim(want, now, over)
+    let runs = await unheard.find()
+    if (runs.length === 0) runs = await dispatcher.claim(want, now, over)
     // What nobody else wants, the tenant over its share may have.
     tookAll = runs.length === 0 || over.length === 0
     if (runs.length === 0 && over.length > 0) runs = await dispatcher.claim(want, now, [])
     tookAll &&= dispatcher.tookAll()
-    if (runs.length === 0) return runs
+    if (runs.length > 0) receive(runs)
+    return runs
+  }
+
+  const receive = (runs: readonly Run[]): void => {
     deps.afterClaim()
     events.emit({ type: 'jobs:claimed', worker: worker.name, jobs: runs })
     if (stopping) giveBack(runs, 'shutdown')
     else {
-      waiting.push(...takeTokens(runs))
+      waiting.unshift(...takeTokens(runs).toReversed())
       pump()
     }
-    return runs
   }
 
   const loop = createClaimLoop({
@@ -144,7 +160,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   /** Fills the free slots from what is claimed, and claims when that runs low. */
   const pump = (now = performance.now()): void => {
     while (running.size < spec.slots && waiting.length > 0) {
-      running.add(executor.start(waiting.shift()!, now, onFree))
+      running.add(executor.start(waiting.pop()!, now, onFree))
       startedAt = now
     }
     loop.look()
@@ -163,6 +179,39 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     if (running.size === 0 && stopping) for (const resolve of emptied) resolve()
     rooms.freed(execution.run.kind)
     pump(now)
+  }
+
+  /** What a claim would bring now and nothing else before it: no limit is to be asked, nobody waits for the slot. */
+  const startsAtOnce = (job: { readonly kind: string; readonly tenantId: string }): boolean =>
+    !stopping &&
+    loop.isAtRest() &&
+    running.size + starting.size + waiting.length < spec.slots &&
+    completer.pending() <= mostUnsettled &&
+    served.includes(job.kind) &&
+    (spec.tenantIds === null || spec.tenantIds.includes(job.tenantId)) &&
+    !rooms.has(job.kind) &&
+    !rules.limits(job.kind) &&
+    !rules.underCap(job.kind, job.tenantId) &&
+    !leavesOut(shape(), job)
+
+  const startAtOnce: StartAtOnce = (job, enqueue) => {
+    if (!startsAtOnce(job)) return null
+    const lease = drawLease()
+    const answer = enqueue({ worker: worker.name, instanceId: deps.instanceId(), lease })
+    const start = answer.then(
+      (rows) => {
+        starting.delete(start)
+        if (rows.length > 0) receive(runsOf(rows, lease))
+        else wake()
+      },
+      (error: unknown) => {
+        starting.delete(start)
+        if (error instanceof DatabaseUnavailable && error.outcomeUnknown) unheard.seek(lease, soughtForMs)
+        wake()
+      },
+    )
+    starting.add(start)
+    return answer
   }
 
   const tenantsAtWork = function* (): Generator<string> {
@@ -210,6 +259,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       wake()
     },
     wake,
+    startAtOnce,
     control() {
       watch.look()
       const now = shape()
@@ -224,7 +274,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       clearInterval(standstill)
       giveBack(waiting.splice(0), 'shutdown')
       // What a claim under way still brings goes back as well.
-      await loop.stop()
+      await Promise.all([loop.stop(), ...starting])
       const ended = running.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => emptied.add(resolve))
       await watch.finish(ended, Math.max(graceMs - abortMarginMs, 0), Math.min(abortMarginMs, graceMs))
       await completer.idle()

@@ -204,6 +204,52 @@ describe('many at once', () => {
   const countOf = async (tag: string) =>
     (await api.sql('select count(*)::int as n from mdm.aa_job where tags @> array[$1]', [tag]))[0]!.n
 
+  test.each([
+    ['without keys', []],
+    ['among keys that are there, and twins', [2, 5]],
+  ])('of several tenants and kinds, %s: each answer is what is stored', async (_, known) => {
+    const acme = await api.tenant(`acme-${known.length}`)
+    const keyed = known.length > 0
+    const given = [
+      custom({ text: 'two\nlines', 'a name': 1 }, { tenantId: acme }),
+      {
+        job: {
+          emailSend: { to: { address: 'ada@example.org' }, content: { subject: 'n', text: 'n' }, category: 'BULK' },
+        },
+      },
+      custom({ n: 1e21 }, { priority: 3, ...(keyed && { idempotencyKey: 'known 2' }) }),
+      custom({ n: 3 }, { schedule: { after: 'PT1H' }, maxAttempts: 2, ...(keyed && { idempotencyKey: 'new' }) }),
+      custom(
+        { n: 4 },
+        { schedule: { at: new Date(Date.now() + 60_000).toISOString() }, tags: ['late'], tenantId: acme },
+      ),
+      custom({ n: 5 }, keyed ? { idempotencyKey: 'known 5' } : {}),
+      custom({ n: 3 }, keyed ? { idempotencyKey: 'new' } : {}),
+      custom({ n: 7 }, { correlationId: 'last' }),
+    ]
+    for (const i of known) await one(given[i]!)
+    const fields = `id priority maxAttempts payload payloadText tags correlationId idempotencyKey availableAt createdAt status revision
+      kind { name } tenant { key } enqueuedBy { id kind }`
+    const { data, errors } = await api.run(
+      `mutation ($input: EnqueueJobsInput!) { enqueueJobs(input: $input) { results { outcome job { ${fields} } } } }`,
+      { input: { jobs: given, atomic: false } },
+    )
+    expect(errors).toEqual([])
+    const results = data.enqueueJobs.results as { outcome: string; job: { id: string; payload: object } }[]
+    expect(results.map(({ outcome }) => outcome)).toEqual(
+      given.map((_input, i) => (known.includes(i) || (keyed && i === 6) ? 'DUPLICATE' : 'CREATED')),
+    )
+    expect(results.slice(2).map(({ job }) => job.payload)).toEqual([1e21, 3, 4, 5, 3, 7].map((n) => ({ n })))
+    for (const { job } of results) {
+      expect((await api.run(`query ($id: ID!) { job(id: $id) { ${fields} } }`, { id: job.id })).data.job).toEqual(job)
+    }
+    const born = await api.sql<{ id: string }>(
+      `select job_id as id from mdm.aa_audit_log where action = 'job_enqueued' and job_id = any ($1) order by id`,
+      [results.map(({ job }) => job.id.slice(4))],
+    )
+    const late = results.filter(({ outcome }) => outcome === 'CREATED').map(({ job }) => job.id.slice(4))
+    expect(born.map(({ id }) => id).slice(known.length)).toEqual(late)
+  })
   test('1,000 in order', async () => {
     const { created, results } = await many(
       Array.from({ length: 1_000 }, (_, n) => custom({ n })),

@@ -95,43 +95,54 @@ for (const version of [18, 16] as const) {
       await database.sql('delete from mdm.aa_tenant where id = $1', [own])
     })
 
-    test('a tenant does not go while a job of it is being enqueued, and none comes in while it goes', async () => {
-      const own = await testTenant(database)
-      const enqueuer = await database.pool.connect()
-      const remover = await database.pool.connect()
-      const enqueue = (text = 'select from mdm.enqueue_job($1, $2, $3)') => enqueuer.query(text, ['seeded', '{}', own])
-      const waits = (client: { readonly processID?: number | null }) =>
-        until(
-          async () =>
-            (
-              await database.sql(`select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`, [
-                client.processID,
-              ])
-            ).length > 0,
-          'it waits',
-        )
-      try {
-        await enqueuer.query('begin')
-        await enqueue()
-        const removed = remover.query('delete from mdm.aa_tenant where id = $1', [own]).catch((error: unknown) => error)
-        await waits(remover as never)
-        await enqueuer.query('commit')
-        expect(await removed).toMatchObject({ code: '23001' })
+    test.each([
+      ['one by SQL', 'select from mdm.enqueue_job($1, $2, $3)'],
+      [
+        'several by the service',
+        `select from mdm.enqueue_orders(array[$3::uuid], array[$1], '{}', concat_ws(E'\\n', $2::text, $2::text), '{}', '{}', '{}', '{}', '{}', '{}', '{}', 'ada', null)`,
+      ],
+    ])(
+      'a tenant does not go while jobs of it are being enqueued, and none comes in while it goes: %s',
+      async (_, text) => {
+        const own = await testTenant(database)
+        const enqueuer = await database.pool.connect()
+        const remover = await database.pool.connect()
+        const enqueue = () => enqueuer.query(text, ['seeded', '{}', own])
+        const waits = (client: { readonly processID?: number | null }) =>
+          until(
+            async () =>
+              (
+                await database.sql(`select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`, [
+                  client.processID,
+                ])
+              ).length > 0,
+            'it waits',
+          )
+        try {
+          await enqueuer.query('begin')
+          await enqueue()
+          const removed = remover
+            .query('delete from mdm.aa_tenant where id = $1', [own])
+            .catch((error: unknown) => error)
+          await waits(remover as never)
+          await enqueuer.query('commit')
+          expect(await removed).toMatchObject({ code: '23001' })
 
-        await database.sql('delete from mdm.aa_job where tenant_id = $1', [own])
-        await remover.query('begin')
-        await remover.query('delete from mdm.aa_tenant where id = $1', [own])
-        const enqueued = enqueue().catch((error: unknown) => error)
-        await waits(enqueuer as never)
-        await remover.query('commit')
-        expect(await enqueued).toMatchObject({
-          message: `unknown tenant '${own}'; create it first`,
-        })
-      } finally {
-        enqueuer.release()
-        remover.release()
-      }
-    })
+          await database.sql('delete from mdm.aa_job where tenant_id = $1', [own])
+          await remover.query('begin')
+          await remover.query('delete from mdm.aa_tenant where id = $1', [own])
+          const enqueued = enqueue().catch((error: unknown) => error)
+          await waits(enqueuer as never)
+          await remover.query('commit')
+          expect(await enqueued).toMatchObject({
+            message: expect.stringContaining(`unknown tenant '${own}'; create it first`) as string,
+          })
+        } finally {
+          enqueuer.release()
+          remover.release()
+        }
+      },
+    )
 
     test('the seed’s claim and recovery run unchanged and are whole moves', async () => {
       const own = await testTenant(database)

@@ -12,9 +12,11 @@ import { noKey } from '../../src/sql/claim-parts.ts'
 import { claimPriorityByKind } from '../../src/sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { discardJob } from '../../src/sql/discard-job.ts'
+import { enqueueClaimed } from '../../src/sql/enqueue-claimed.ts'
 import { failJobs } from '../../src/sql/fail-jobs.ts'
 import { finishJobsWithResults } from '../../src/sql/finish-jobs-with-results.ts'
 import { finishJobs } from '../../src/sql/finish-jobs.ts'
+import { readClaim } from '../../src/sql/read-claim.ts'
 import { recoverDeadInstances } from '../../src/sql/recover-dead-instances.ts'
 import { recoverLostClaims } from '../../src/sql/recover-lost-claims.ts'
 import { recoverStaleJobs } from '../../src/sql/recover-stale-jobs.ts'
@@ -153,9 +155,18 @@ const enqueue = ({ database }: Stage, tenantId: string, mode: 'ignore' | 'update
     [kind, payload, tenantId, mode],
   )
 
+const enqueuedClaimed = ({ pool }: TestDatabase, { name, instanceId }: TestWorker, tenantId: string, lease: string) =>
+  enqueueClaimed(pool, tenantId, kind, '{"a": 1}', null, null, null, 'user:ada', 'r1', name, instanceId, lease)
+
 /** Every statement that makes a move. A move without an entry does not compile. */
 const ways: Record<MoveName, readonly Way[]> = {
   enqueue: [{ statement: 'enqueue_job', call: (stage, { tenantId }) => enqueue(stage, tenantId, 'ignore', { a: 1 }) }],
+  enqueueClaimed: [
+    {
+      statement: 'enqueue_claimed',
+      call: ({ database, worker }, { tenantId }, lease) => enqueuedClaimed(database, worker, tenantId, lease!),
+    },
+  ],
   update: [{ statement: 'enqueue_job', call: (stage, { tenantId }) => enqueue(stage, tenantId, 'update', { a: 2 }) }],
   claim: [
     {
@@ -400,6 +411,16 @@ for (const version of [18, 16] as const) {
         enqueued_by: 'sql:postgres',
       })
       expect(journal).toMatchObject([{ action: 'job_enqueued', revision: 1, actor_principal_id: 'sql:postgres' }])
+    })
+
+    test('enqueueClaimed by enqueue_claimed: (none) -> running', async () => {
+      const { database, worker } = stage
+      const lease = drawLease()
+      const [claimed] = await enqueuedClaimed(database, worker, await testTenant(database), lease)
+      const { job: row, journal } = await look(claimed![0])
+      expect(row).toMatchObject({ status: 'running', revision: 2, claim_revision: 2, attempts: 1, runs: 1, lease })
+      expect(journal).toMatchObject([{ action: 'job_enqueued', revision: 1, actor_principal_id: 'user:ada' }])
+      expect(await readClaim(database.pool, lease)).toEqual([claimed])
     })
 
     test('each move starts from the statuses of the table and from no other', () => {

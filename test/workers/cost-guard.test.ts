@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createPools, type Pools } from '../../src/db/pool.ts'
 import { claimFair } from '../../src/sql/claim-fair.ts'
-import { enqueueBatch } from '../../src/sql/enqueue-batch.ts'
+import { enqueueOrders } from '../../src/sql/enqueue-orders.ts'
 import { finishJobs } from '../../src/sql/finish-jobs.ts'
 import { defineKind } from '../../src/workers/define-kind.ts'
 import { claimParams, drawLease, noPast, noTenant, registerTestKinds, testWorker } from '../sql/support.ts'
@@ -132,23 +132,11 @@ test('an enqueue keeps its budget of WAL and buffers, alone and by the thousand'
   const session = { query: pools.enqueue.query.bind(pools.enqueue) }
   try {
     const [tenant] = await database.sql<{ id: string }>(`select id from mdm.aa_tenant where tenant_key = 'cost1'`)
-    const enqueue = (count: number, keys: readonly string[] = []) => {
-      const all = <Value>(value: Value) => Array.from({ length: count }, () => value)
-      return enqueueBatch(
-        session,
-        all(tenant!.id),
-        all('cost_1'),
-        all('{"i":1}'),
-        [],
-        [],
-        [],
-        [],
-        keys.slice(0, count),
-        [],
-        [],
-        'cost',
-        null,
-      )
+    const enqueue = async (count: number, keys: readonly string[] = []) => {
+      const payloads = Array.from({ length: count }, () => '{"i":1}').join('\n')
+      const columns = [[tenant!.id], ['cost_1'], [], payloads, [], [], [], [], keys.slice(0, count), [], []] as const
+      const [answer] = await enqueueOrders(session, ...columns, 'cost', null)
+      return answer!
     }
     await enqueue(1)
     const one = await costOf(pools.enqueue, () => enqueue(1))
@@ -156,7 +144,7 @@ test('an enqueue keeps its budget of WAL and buffers, alone and by the thousand'
     // The way for many is planned here.
     await enqueue(2)
     const many = await costOf(pools.enqueue, () => enqueue(1_000))
-    expect([one.answer.length, many.answer.length]).toEqual([1, 1_000])
+    expect([one, many].map(({ answer }) => answer.payloads?.split('\n').length)).toEqual([1, 1_000])
     // 20 and 15.2: the row with its three entries, the journal's row with three; tenant and kind once a statement. A look for the tenant at
     // each row is 2, a mark that the row may yet conflict 1, a foreign key that looks for the tenant once more and locks it 3 and 56 bytes.
     expect(one.buffers).toBeLessThan(23)
@@ -171,7 +159,8 @@ test('an enqueue keeps its budget of WAL and buffers, alone and by the thousand'
     await enqueue(2, keys)
     const there = await costOf(pools.enqueue, () => enqueue(1, keys))
     const allThere = await costOf(pools.enqueue, () => enqueue(1_000, keys))
-    expect(new Set([...there.answer, ...allThere.answer].map(({ outcome }) => outcome))).toEqual(new Set(['duplicate']))
+    expect([there, allThere].map(({ answer }) => answer.outcomes?.length)).toEqual([1, 1_000])
+    expect(new Set([there, allThere].flatMap(({ answer }) => answer.outcomes))).toEqual(new Set(['duplicate']))
     // 14 and 8: its place in the index, twice, and the row. Where it was tried to write first, 20, and 88 and 54 bytes.
     expect(there.buffers).toBeLessThan(17)
     expect(allThere.buffers / 1_000).toBeLessThan(10)
