@@ -59,8 +59,8 @@ const mostUnsettled = 5_000
 /** All that the buffer holds. A claim comes to each tenant, 25 us of the server: with 100 of them, claims of 1,000 cost 3 us a job more. */
 const largestClaim = 2_000
 const abortMarginMs = 2_000
-/** Claimed jobs that wait while nothing starts for so long go back: the handlers have become slow, and others may be free. */
-const standstillMs = 250
+/** Claimed jobs that would wait for longer than this, as fast as others start, go back: the handlers have become slow, and others may be free. */
+const longestWaitMs = 250
 /** An enqueue without an answer may still commit while the disk or the server stands still. */
 const soughtForMs = 60_000
 
@@ -81,8 +81,10 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   /** Jobs that are just being enqueued for a slot of this pool. */
   const starting = new Set<Promise<void>>()
   const unheard = createUnheardClaims(claimPool)
-  let startedAt = 0
-  let standstill: NodeJS.Timeout | undefined
+  /** Since the last look at those that wait. */
+  let startedSince = 0
+  let receivedSince = false
+  let minding: NodeJS.Timeout | undefined
   let roomAgain: Promise<void> | undefined
   let replaced = 0
   let stopping = false
@@ -137,6 +139,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   }
 
   const receive = (runs: readonly Run[]): void => {
+    receivedSince = true
     deps.afterClaim()
     events.emit({ type: 'jobs:claimed', worker: worker.name, jobs: runs })
     if (stopping) giveBack(runs, 'shutdown')
@@ -161,16 +164,19 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const pump = (now = performance.now()): void => {
     while (running.size < spec.slots && waiting.length > 0) {
       running.add(executor.start(waiting.pop()!, now, onFree))
-      startedAt = now
+      startedSince += 1
     }
     loop.look()
   }
 
-  /** What was claimed in the belief that it would start at once, and did not. */
-  const mindStandstill = (): void => {
-    if (waiting.length === 0 || performance.now() - startedAt < standstillMs) return
+  /** What was claimed in the belief that it would start at once, and will not. */
+  const mindWaiting = (): void => {
+    const [started, isFresh] = [startedSince, receivedSince]
+    startedSince = 0
+    receivedSince = false
+    if (isFresh || waiting.length <= started) return
     prefetch.forget()
-    giveBack(waiting.splice(0), 'surplus')
+    giveBack(waiting.splice(0, waiting.length - started), 'surplus')
   }
 
   const onFree = (execution: Execution, now: number): void => {
@@ -255,7 +261,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   return {
     start() {
       watch.start()
-      standstill = setInterval(mindStandstill, standstillMs)
+      minding = setInterval(mindWaiting, longestWaitMs)
       wake()
     },
     wake,
@@ -271,7 +277,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     },
     async stop(graceMs) {
       stopping = true
-      clearInterval(standstill)
+      clearInterval(minding)
       giveBack(waiting.splice(0), 'shutdown')
       // What a claim under way still brings goes back as well.
       await Promise.all([loop.stop(), ...starting])

@@ -5,7 +5,7 @@ import type { Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
 
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 90_000 })
 
 let database: TestDatabase
 let supervisor: Supervisor
@@ -45,7 +45,7 @@ const isStuck = async (...loops: RegExp[]): Promise<void> => {
       )
     },
     `it is not ready for ${loops.join()}`,
-    20_000,
+    40_000,
   )
   expect(reasons.reasons.every((reason) => / has not got on for \d+ s/.test(reason))).toBe(true)
 }

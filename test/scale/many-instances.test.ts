@@ -27,7 +27,9 @@ const endsByInstance = (): Promise<{ worker: string; ends: number }[]> =>
 
 describe.each([2, 4])('%i instances on one database', (instances) => {
   test('do everything exactly once, each its part', { timeout: 60_000 }, async () => {
-    await Promise.all(Array.from({ length: instances }, () => supervisor.start()))
+    // Nobody dies here, and on a busy machine nobody is to be taken for dead either.
+    const settings = { STELLWERK_DEAD_AFTER_MS: '30000' }
+    await Promise.all(Array.from({ length: instances }, () => supervisor.start({ settings })))
     await supervisor.enqueue(...mixOf(10), { kind: 'slow', count: 1_200, payload: { ms: 30 } })
     expect(await supervisor.verdict(30_000)).toEqual([])
     expect(await supervisor.journaled('job_recovered')).toBe(0)

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { inTransaction } from '../../src/db/transaction.ts'
@@ -82,6 +83,25 @@ test('a handler that becomes slow keeps no jobs waiting: what was claimed ahead 
   expect(await database.sql(`select distinct attempts from mdm.aa_job`)).toEqual([{ attempts: 1 }])
   release.resolve()
   await reached('done', 1_000)
+})
+
+test('one that becomes slower keeps of what was claimed ahead what it will soon start', async () => {
+  let calls = 0
+  const turning = kind('turning', async () => {
+    calls += 1
+    if (calls > 200) await delay(30)
+  })
+  const slow = await start([turning], { slots: 1, pollMs: 60_000 })
+  await enqueue('turning', 1_000)
+  await until(() => calls > 200, 'the handler has become slow')
+  await start([kind('turning', async () => {})], { slots: 1, pollMs: 60_000 })
+  await reached('done', 1_000)
+  // Eight start in a quarter of a second; all that it had claimed would be 800.
+  expect(calls).toBeLessThan(400)
+  const released = slow.told.flatMap((event) =>
+    event.type === 'jobs:ended' ? event.ends.filter(({ outcome }) => outcome === 'released') : [],
+  )
+  expect(released.length).toBeGreaterThan(0)
 })
 
 test('claiming that paused because the database was behind goes on as soon as it has caught up', async () => {
