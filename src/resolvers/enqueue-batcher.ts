@@ -223,7 +223,7 @@ function mayBeCommitted(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(?:08|57P)/.test(error.code ?? '')
 }
 
-/** mdm.enqueue_batch says which row it refuses; other refusals (a check, an encoding) are known only of the whole. */
+/** mdm.enqueue_orders says which row it refuses; other refusals (a check, an encoding) are known only of the whole. */
 function refusalOf(error: unknown): { index: number; message: string } {
   const { code, message, detail } = error as Error & { code: string; detail?: string }
   if (code !== '22023')

@@ -3,7 +3,7 @@ export interface Prefetch {
   /** A run has ended; both moments in monotonic milliseconds. */
   ran(kind: string, startedAt: number, now: number): void
   size(now: number): number
-  /** The slots have come to a standstill: nothing is known any more. */
+  /** What waits would wait for long: nothing that was known holds. */
   forget(): void
 }
 

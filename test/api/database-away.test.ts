@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DatabaseUnavailable } from '../../src/jobs/errors.ts'
 import { createEnqueuer } from '../../src/resolvers/enqueue-batcher.ts'
 import type { EnqueueOrder } from '../../src/resolvers/enqueue-order.ts'
+import { enqueueOrder } from '../support/enqueue-order.ts'
 import { until } from '../support/until.ts'
 import { testApi, type TestApi } from './support.ts'
 
@@ -16,22 +17,8 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const order = (more: Partial<EnqueueOrder> = {}): EnqueueOrder => ({
-  tenantId,
-  kind: 'echo',
-  payloadText: '{}',
-  priority: null,
-  maxAttempts: null,
-  schedule: null,
-  idempotencyKey: null,
-  replaces: false,
-  tags: [],
-  correlationId: null,
-  traceContext: null,
-  actor: 'user:ada',
-  requestId: randomUUID(),
-  ...more,
-})
+const order = (more: Partial<EnqueueOrder> = {}): EnqueueOrder =>
+  enqueueOrder({ tenantId, kind: 'echo', requestId: randomUUID(), ...more })
 const silent = {
   driver: 'POSTGRES' as const,
   isConnected: () => true,

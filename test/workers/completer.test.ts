@@ -3,7 +3,7 @@ import { createEvents, type Event } from '../../src/jobs/event.ts'
 import { createCompleter, finishOf, type End } from '../../src/workers/completer.ts'
 import { createPulses } from '../../src/workers/pulses.ts'
 import { runsOf, type Run } from '../../src/workers/run.ts'
-import { claimOf, drawLease, registerTestKinds, testTenant, testWorker } from '../sql/support.ts'
+import { claimOf, drawLease, registerTestKinds, testTenant, testWorker, type TestWorker } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
@@ -35,6 +35,17 @@ const release = (run: Run): End => ({
   unstarted: true,
 })
 
+function completerOf(worker: TestWorker) {
+  const told: Event[] = []
+  const events = createEvents((error) => {
+    throw error
+  })
+  events.on((event) => told.push(event))
+  const pulse = createPulses(Infinity).of('completer')
+  const completer = createCompleter({ pool: database.pool, events, pulse, worker, afterCommit: () => {} })
+  return { completer, told }
+}
+
 // Both came to their end in the same moment, in one process.
 test.each([
   ['finish', finish, 'success'],
@@ -51,18 +62,7 @@ test.each([
     const { rows, lease } = await claimOf(database.pool, worker, tenantId, ['echo'], 3)
     const runs = runsOf(rows, lease)
     const [stranger] = runsOf([rows[1]!], drawLease())
-    const told: Event[] = []
-    const events = createEvents((error) => {
-      throw error
-    })
-    events.on((event) => told.push(event))
-    const completer = createCompleter({
-      pool: database.pool,
-      events,
-      pulse: createPulses(Infinity).of('completer'),
-      worker,
-      afterCommit: () => {},
-    })
+    const { completer, told } = completerOf(worker)
     for (const run of [runs[0]!, stranger!, runs[1]!, runs[2]!]) completer.settle(ending(run))
     await completer.idle()
     const ends = told.flatMap((event) => (event.type === 'jobs:ended' ? event.ends : []))
@@ -78,18 +78,7 @@ test('R10: a finish that the database refuses is told as the failure that it bec
   await database.sql(`insert into mdm.aa_job (tenant_id, job_kind) values ($1, 'echo')`, [tenantId])
   const worker = await testWorker(database.pool)
   const { rows, lease } = await claimOf(database.pool, worker, tenantId, ['echo'], 1)
-  const told: Event[] = []
-  const events = createEvents((error) => {
-    throw error
-  })
-  events.on((event) => told.push(event))
-  const completer = createCompleter({
-    pool: database.pool,
-    events,
-    pulse: createPulses(Infinity).of('completer'),
-    worker,
-    afterCommit: () => {},
-  })
+  const { completer, told } = completerOf(worker)
   completer.settle(finishOf(runsOf(rows, lease)[0]!, 1, 'no JSON', null))
   await completer.idle()
   expect(told.flatMap((event) => (event.type === 'jobs:ended' ? event.ends : []))).toMatchObject([

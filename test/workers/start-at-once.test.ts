@@ -9,6 +9,7 @@ import type { Queryable } from '../../src/sql/statement.ts'
 import { defineKind, type KindDefinition, type OwnKind } from '../../src/workers/define-kind.ts'
 import { journalOf, storedJob } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
+import { enqueueOrder } from '../support/enqueue-order.ts'
 import { until } from '../support/until.ts'
 import { startEngine, type TestEngine } from './support.ts'
 
@@ -43,22 +44,8 @@ async function atRest(kinds: readonly OwnKind[], given: Parameters<typeof startE
 const enqueuerOf = ({ pools, wakeup, engine }: TestEngine): Enqueuer =>
   createEnqueuer({ pool: pools.enqueue, wakeup, startAtOnce: engine.startAtOnce })
 
-const order = (name: string, given: Partial<EnqueueOrder> = {}): EnqueueOrder => ({
-  tenantId,
-  kind: name,
-  payloadText: '{"a":1}',
-  priority: null,
-  maxAttempts: null,
-  schedule: null,
-  idempotencyKey: null,
-  replaces: false,
-  tags: [],
-  correlationId: null,
-  traceContext: null,
-  actor: 'user:ada',
-  requestId: 'request',
-  ...given,
-})
+const order = (name: string, given: Partial<EnqueueOrder> = {}): EnqueueOrder =>
+  enqueueOrder({ tenantId, kind: name, payloadText: '{"a":1}', ...given })
 
 async function enqueued(enqueuer: Enqueuer, given: EnqueueOrder) {
   const answer = await enqueuer.enqueue(given)

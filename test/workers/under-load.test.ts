@@ -14,6 +14,7 @@ import { createMaintenance } from '../../src/workers/maintenance.ts'
 import { testApi } from '../api/support.ts'
 import { claimOf, registerTestKinds, testTenant, testWorker, type TestWorker } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
+import { enqueueOrder } from '../support/enqueue-order.ts'
 import { until } from '../support/until.ts'
 import { startEngine, type TestEngine } from './support.ts'
 
@@ -89,21 +90,8 @@ async function hear() {
   }
 }
 
-const orderOf = (tenantId: string, name: string, payload: object = {}): EnqueueOrder => ({
-  tenantId,
-  kind: name,
-  payloadText: JSON.stringify(payload),
-  priority: null,
-  maxAttempts: null,
-  schedule: null,
-  idempotencyKey: null,
-  replaces: false,
-  tags: [],
-  correlationId: null,
-  traceContext: null,
-  actor: 'user:ada',
-  requestId: 'request',
-})
+const orderOf = (tenantId: string, name: string, payload: object = {}): EnqueueOrder =>
+  enqueueOrder({ tenantId, kind: name, payloadText: JSON.stringify(payload) })
 
 const enqueuerOf = ({ pools, wakeup }: TestEngine): Enqueuer => createEnqueuer({ pool: pools.enqueue, wakeup })
 
