@@ -1,4 +1,4 @@
-import type { ClaimedRow } from '../sql/claim-parts.ts'
+import type { ClaimedRow } from '../sql/claimed-row.ts'
 import type { JobRow } from '../sql/job-row.ts'
 import type { EnqueueOrder } from './enqueue-order.ts'
 

@@ -85,7 +85,7 @@ counted as (
          row_number() over (partition by p.kind, p.tenant_id order by p.place) as of_pair
     from placed p),
 picked as materialized (
-  select t.id, l.tid, row_number() over () as place
+  select t.id, l.tid
     from (select c.id, c.tid, c.place
             from counted c
            where not exists (

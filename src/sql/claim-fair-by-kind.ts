@@ -1,22 +1,14 @@
 import type { FairParams, PastKeys } from './claim-fair.ts'
-import {
-  begunWith,
-  metOnTheWay,
-  microsAsTime,
-  moveToRunning,
-  type ClaimedRow,
-  type ClaimParams,
-} from './claim-parts.ts'
+import { begunWith, metOnTheWay, microsAsTime, moveToRunning, type ClaimParams } from './claim-parts.ts'
+import { claimStatement } from './claim-statement.ts'
 import type { PlainList } from './settle-parts.ts'
-import { statement } from './statement.ts'
 
 /**
  * The fair claim of pools that are limited to some kinds, or while (kind, tenant) pairs are left out: foreign jobs in front of its own cost it
  * nothing (300,000 of them made the tenant-first walk 20 times dearer). Same answer as `claim_fair`, and keys as there, of pairs.
  */
-export const claimFairByKind = statement<
-  [...ClaimParams, ...FairParams, ...PastKeys, keyKinds: PlainList, pairBounds: string],
-  ClaimedRow
+export const claimFairByKind = claimStatement<
+  [...ClaimParams, ...FairParams, ...PastKeys, keyKinds: PlainList, pairBounds: string]
 >(
   'claim_fair_by_kind',
   `-- pending -> running, fairly between tenants, for some kinds; lives on aa_job_by_kind
@@ -94,11 +86,10 @@ turn as (
   select r.arm, r.tenant_id, r.rn, r.id, r.tid, (r.rn - 1) / r.weight as round
     from ranked r, whole w where r.rn <= r.depth and (w.rounds is null or (r.rn - 1) / r.weight < w.rounds)),
 picked as materialized (
-  select t.id, l.tid, row_number() over () as place
+  select t.id, l.tid
     from (select * from turn order by round, arm, tenant_id, rn) t
    cross join lateral (select j.ctid as tid from mdm.aa_job j where j.ctid = t.tid and j.lane = 0 for update skip locked) l
    limit $5::int),
 ${metOnTheWay('aa_job_by_kind', 'select (select count(*) from pair) + count(*), coalesce(sum(o.looks), 0) from open o')},
-${moveToRunning(', (select met from way)', 'exists (select from open)')}`,
-  { rowMode: 'array' },
+${moveToRunning('(select met from way)', 'exists (select from open)')}`,
 )

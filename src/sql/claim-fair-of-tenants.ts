@@ -1,20 +1,11 @@
 import type { FairParams, PastKeys } from './claim-fair.ts'
-import {
-  begunWith,
-  metOnTheWay,
-  microsAsTime,
-  moveToRunning,
-  noKey,
-  type ClaimedRow,
-  type ClaimParams,
-} from './claim-parts.ts'
+import { begunWith, metOnTheWay, microsAsTime, moveToRunning, noKey, type ClaimParams } from './claim-parts.ts'
+import { claimStatement } from './claim-statement.ts'
 import type { PlainList } from './settle-parts.ts'
-import { statement } from './statement.ts'
 
 /** The fair claim of pools that are limited to some tenants: their list is the rotation, no walk over the others. Same order as `claim_fair`, keys of pairs. */
-export const claimFairOfTenants = statement<
-  [...ClaimParams, ...FairParams, ...PastKeys, keyKinds: PlainList, pairBounds: string, tenants: readonly string[]],
-  ClaimedRow
+export const claimFairOfTenants = claimStatement<
+  [...ClaimParams, ...FairParams, ...PastKeys, keyKinds: PlainList, pairBounds: string, tenants: readonly string[]]
 >(
   'claim_fair_of_tenants',
   `-- pending -> running, fairly between some tenants; lives on aa_job_by_kind
@@ -56,11 +47,10 @@ ranked as (
       order by j.job_kind, j.tenant_id, j.priority, j.available_at, j.id
       limit least(h.weight * $10::int, ($19::jsonb ->> (h.kind || ' ' || h.tenant_id::text))::int)) c),
 picked as materialized (
-  select t.id, l.tid, row_number() over () as place
+  select t.id, l.tid
     from (select * from ranked where rn <= depth order by (rn - 1 + taken) / weight, arm, tenant_id, rn) t
    cross join lateral (select j.ctid as tid from mdm.aa_job j where j.ctid = t.tid and j.lane = 0 for update skip locked) l
    limit $5::int),
 ${metOnTheWay('aa_job_by_kind', 'select cardinality($4::text[]) * cardinality($20::uuid[]) + count(*), coalesce(sum(h.weight), 0) * $10::int from head h')},
-${moveToRunning(', (select met from way)', 'exists (select from due)')}`,
-  { rowMode: 'array' },
+${moveToRunning('(select met from way)', 'exists (select from due)')}`,
 )

@@ -1,13 +1,6 @@
-import {
-  begunWith,
-  metOnTheWay,
-  microsAsTime,
-  moveToRunning,
-  type ClaimParams,
-  type ClaimedRow,
-} from './claim-parts.ts'
+import { begunWith, metOnTheWay, microsAsTime, moveToRunning, type ClaimParams } from './claim-parts.ts'
+import { claimStatement } from './claim-statement.ts'
 import type { PlainList } from './settle-parts.ts'
-import { statement } from './statement.ts'
 
 /** Further parameters of the fair claims. */
 export type FairParams = [
@@ -35,7 +28,7 @@ export type PastKeys = [tenants: PlainList, priorities: PlainList, availableMicr
  * claimed key is given is looked for behind that: without, 400,000 jobs in one go took twice the server's time a job that 50,000 take. Where
  * `keysHaveMore`, tenants with a key are taken to have something behind it, unseen: the look at each of 100 was 1.2 ms a claim.
  */
-export const claimFair = statement<[...ClaimParams, ...FairParams, ...PastKeys, keysHaveMore: boolean], ClaimedRow>(
+export const claimFair = claimStatement<[...ClaimParams, ...FairParams, ...PastKeys, keysHaveMore: boolean]>(
   'claim_fair',
   `-- pending -> running, fairly between tenants; lives on aa_job_by_tenant
 -- Ranges in place of equality, and the index's whole order: no other index can serve them, whatever the statistics make the planner think.
@@ -94,8 +87,7 @@ turn as (
           limit s.weight * case when s.tenants >= $9::int then 1 else $10::int end - s.taken
             for update skip locked) z) c),
 picked as materialized (
-  select id, tid, row_number() over () as place from (select * from turn order by round, arm, tenant_id, rn limit $5::int) t),
+  select id, tid from turn order by round, arm, tenant_id, rn limit $5::int),
 ${metOnTheWay('aa_job_by_tenant', 'select (select count(*) from walk) + count(*), coalesce(sum(s.weight), 0) * greatest($10::int, 1) from seen s')},
-${moveToRunning(', (select met from way)')}`,
-  { rowMode: 'array' },
+${moveToRunning('(select met from way)')}`,
 )

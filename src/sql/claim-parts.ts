@@ -1,28 +1,4 @@
-/** What a claim brings: only what the worker needs, as a tuple. */
-export type ClaimedRow = [
-  id: string,
-  tenantId: string,
-  kind: string,
-  payloadText: string,
-  attempts: number,
-  maxAttempts: number,
-  priority: number,
-  /** Milliseconds since 1970 by the database's clock. */
-  createdMs: number,
-  availableMs: number,
-  claimedMs: number,
-  idempotencyKey: string | null,
-  correlationId: string | null,
-  claimId: string,
-  /** What the statement had to walk past, if it was far; the same in each row. */
-  met?: Met | null,
-]
-
-/**
- * Dead: claimed or gone, and still in the index. Foreign: of kinds that are not served. Pages: one of the two, of which the index says no more
- * than that they took pages.
- */
-export type Met = 'dead' | 'foreign' | 'pages'
+import type { ClaimedRow } from './claimed-row.ts'
 
 /** Parameters that every claim begins with. */
 export type ClaimParams = [
@@ -65,31 +41,40 @@ export const keyOf = (row: ClaimedRow): readonly [priority: number, availableMic
   row[0],
 ]
 
+/** SQL for what `moveToRunning` hands on of each job; what is the same for all of them stands once, in `told`. */
+const transferred = `j.id, j.tenant_id, j.job_kind, j.payload::text as payload, j.attempts, j.max_attempts, j.priority,
+            date_part('epoch', j.created_at) * 1000 as created, date_part('epoch', j.available_at) * 1000 as available, null as claimed,
+            j.idempotency_key, j.correlation_id, null as claim, case when j.id = (select id from picked limit 1) then (select told from told) end as told`
+
 /**
- * pending -> running for the rows of `picked` (columns id, tid, and place, in the order of which they come). The update goes by ctid: joined on id with a limit above one it became
- * a scan of the whole table. The claim row is written with it; no journal row is (+10 us a job): the facts stand on the job. `found` is SQL for
- * whether due jobs were found: if others had locked them all, one row of nulls says so.
+ * pending -> running for the rows of `picked` (columns id, tid, in the order of their turns). The update goes by ctid: joined on id with a limit
+ * above one it became a scan of the whole table. The claim row is written with it; no journal row is (+10 us a job): the facts stand on the job.
+ * Rows come as the update finds them, straight from it, and `claimStatement` puts them in order: a join and a sort for that, with all that each row
+ * carried through them, were a tenth of a claim. `found` is SQL for whether due jobs were found: if others had locked them all, one row of nulls says so.
  */
-export const moveToRunning = (more = '', found: string | null = null): string => `moved as (
-  update mdm.aa_job j
+export const moveToRunning = (met = 'null', found: string | null = null): string => {
+  const update = `update mdm.aa_job j
      set status = 'running', claimed_by = $1, claimed_at = now(), heartbeat_at = null, attempts = j.attempts + 1, runs = j.runs + 1,
          revision = j.revision + 1, claim_revision = j.revision + 1, lease = $3::bigint
    where j.ctid = any (array(select tid from picked))
-  returning j.id, j.tenant_id, j.job_kind, j.payload::text as payload, j.attempts, j.max_attempts, j.priority, j.created_at, j.available_at,
-            j.idempotency_key, j.correlation_id),
-noted as (
+  returning ${transferred}`
+  return `noted as (
   insert into mdm.aa_claim (instance_id, lease, job_ids)
-  select $2::uuid, $3::bigint, array_agg(id) from moved having count(*) > 0
-  returning id)
-select m.id, m.tenant_id, m.job_kind, m.payload, m.attempts, m.max_attempts, m.priority,
-       date_part('epoch', m.created_at) * 1000, date_part('epoch', m.available_at) * 1000, date_part('epoch', now()) * 1000,
-       m.idempotency_key, m.correlation_id, (select id from noted)${more}
-  from ${found === null ? 'moved m join picked p on p.id = m.id' : `(select) one left join (moved m join picked p on p.id = m.id) on true where p.id is not null or ${found}`}
- order by p.place`
-
-/** Whether a claim found due jobs, and others had locked them all. */
-export const foundLocked = (rows: readonly ClaimedRow[]): boolean =>
-  rows.length === 1 && (rows[0]?.[0] ?? null) === null
+  select $2::uuid, $3::bigint, array_agg(id) from picked having count(*) > 0
+  returning id, job_ids),
+told as (
+  select json_build_object('claimId', id::text, 'claimedMs', date_part('epoch', now()) * 1000, 'met', ${met}, 'ids', job_ids)::text as told from noted)${
+    found === null
+      ? `
+${update}`
+      : `,
+moved as (
+  ${update})
+select * from moved
+ union all
+select ${'null, '.repeat(13)}null where not exists (select from moved) and ${found}`
+  }`
+}
 
 /** An index that every database has is looked up when the statement is planned; one that is made for a pool may be missing, and counts nothing. */
 type CountedIndex = 'aa_job_by_tenant' | 'aa_job_by_kind' | 'aa_job_by_priority' | 'aa_job_by_kind_priority'

@@ -5,9 +5,8 @@ import {
   pastTime,
   type ClaimParams,
   type PriorityParams,
-  type ClaimedRow,
 } from './claim-parts.ts'
-import { statement } from './statement.ts'
+import { claimStatement } from './claim-statement.ts'
 
 /** How many of a kind are looked at: twice an even share, so that one kind may lead and rows locked by others are skipped. */
 const depth = 'greatest(2 * $5::int / cardinality($4::text[]), least($5::int, 32))'
@@ -17,7 +16,7 @@ const depth = 'greatest(2 * $5::int / cardinality($4::text[]), least($5::int, 32
  * in that order (locks inside the probes would lock every due job). Where a kind has more than was looked at, the order is known up to the last
  * of these, and the claim brings no more: to look at the whole limit in each of nine kinds took 17 us a job.
  */
-export const claimPriorityByKind = statement<[...ClaimParams, ...PriorityParams, pairBounds: string], ClaimedRow>(
+export const claimPriorityByKind = claimStatement<[...ClaimParams, ...PriorityParams, pairBounds: string]>(
   'claim_priority_by_kind',
   `-- pending -> running, by priority and due time, for some kinds; lives on aa_job_by_kind_priority, and on aa_job_by_kind or aa_job_by_tenant for pairs whose bucket is in use
 with ${begunWith('aa_job_by_kind_priority')},
@@ -37,7 +36,7 @@ ahead as materialized (
           limit ${depth}) j) h),
 bound as (select priority, available_at, id from ahead where place = ${depth} order by priority, available_at, id limit 1),
 picked as materialized (
-  select t.id, l.tid, row_number() over () as place
+  select t.id, l.tid
     from (
       (select id, tid, priority, available_at from ahead)
       union all
@@ -57,6 +56,5 @@ picked as materialized (
    where not exists (select from bound) or (t.priority, t.available_at, t.id) <= (select priority, available_at, id from bound)
    limit $5::int),
 ${metOnTheWay('aa_job_by_kind_priority', `select cardinality($4::text[]), ${depth} * cardinality($4::text[])`)},
-${moveToRunning(', (select met from way)')}`,
-  { rowMode: 'array' },
+${moveToRunning('(select met from way)')}`,
 )

@@ -1,4 +1,4 @@
-import type { ClaimedRow } from './claim-parts.ts'
+import type { ClaimedRow } from './claimed-row.ts'
 import { statement } from './statement.ts'
 
 export const readClaim = statement<[lease: string], ClaimedRow>(

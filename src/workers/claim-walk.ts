@@ -1,5 +1,6 @@
 import type { PastKeys } from '../sql/claim-fair.ts'
-import { keyOf, noKey, type ClaimedRow, type PastKey } from '../sql/claim-parts.ts'
+import { keyOf, noKey, type PastKey } from '../sql/claim-parts.ts'
+import type { ClaimedRow } from '../sql/claimed-row.ts'
 import { plainList } from '../sql/settle-parts.ts'
 
 /**

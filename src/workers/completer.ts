@@ -224,7 +224,13 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
             ended,
             ends.map((end) => end.resultText) as string[],
           )
-        : await finishJobs(db, plainList(ids), plainList(leases), worker.id, ended)
+        : await finishJobs(
+            db,
+            plainList(ids),
+            plainList(isOfOneClaim(group) ? leases.slice(0, 1) : leases),
+            worker.id,
+            ended,
+          )
       if (lost.length === 0) return group.map(() => success)
       const lostIds = new Set(lost.map((row) => row.id))
       return ids.map((id) => (lostIds.has(id) ? claimLost : success))
@@ -323,9 +329,8 @@ function hasEffects(end: End): end is EndWithEffects {
  */
 function takeGroup(queue: End[]): End[] {
   const group = queue.splice(0, largestGroup)
-  const { claim } = group[0]!.run
   // A claim has a job once.
-  if (group.every(({ run }) => run.claim === claim)) return group
+  if (isOfOneClaim(group)) return group
   const jobs = new Set<string>()
   for (const { run } of group) jobs.add(run.id)
   if (jobs.size === group.length) return group
@@ -333,6 +338,11 @@ function takeGroup(queue: End[]): End[] {
   const taken = new Set(first)
   queue.unshift(...group.filter((end) => !taken.has(end)))
   return first
+}
+
+function isOfOneClaim(group: readonly End[]): boolean {
+  const { claim } = group[0]!.run
+  return group.every(({ run }) => run.claim === claim)
 }
 
 /** The claims of a group, each with how many of its ends there are. */

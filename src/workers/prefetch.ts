@@ -1,4 +1,4 @@
-/** How many jobs may wait claimed beside the slots: what starts within 20 ms by measured run times, at most 2,000 (SPEC section 4). */
+/** How many jobs may wait claimed beside the slots: what starts within 20 ms by measured run times, at most 4,000 (SPEC section 4). */
 export interface Prefetch {
   /** A run has ended; both moments in monotonic milliseconds. */
   ran(kind: string, startedAt: number, now: number): void
@@ -8,8 +8,8 @@ export interface Prefetch {
 }
 
 const startsWithinMs = 20
-/** Refilled by halves, so that claims of jobs that do nothing are of 1,000 at least: 500 a claim cost 5 us a job more. */
-const largest = 2_000
+/** Two claims of the largest size: the next one is under way while what the last one brought is run. */
+const largest = 4_000
 /** A kind that has not run for this long no longer counts. */
 const forgetAfterMs = 5_000
 /** Of what was seen so long ago half is left: a slow kind is known by the first runs that show it. */

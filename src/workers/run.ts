@@ -1,4 +1,4 @@
-import type { ClaimedRow } from '../sql/claim-parts.ts'
+import type { ClaimedRow } from '../sql/claimed-row.ts'
 
 /** One claim statement's group of jobs: its row in aa_claim goes when the end of the last of them has committed. */
 export interface Claim {

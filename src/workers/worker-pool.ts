@@ -56,7 +56,7 @@ interface WorkerPoolDeps {
 
 /** At most this many ends may wait for their commit before claiming pauses: the database is behind. */
 const mostUnsettled = 5_000
-/** All that the buffer holds. A claim comes to each tenant, 25 us of the server: with 100 of them, claims of 1,000 cost 3 us a job more. */
+/** Half of what the buffer holds. A claim comes to each tenant, 25 us of the server: with 100 of them, claims of 1,000 cost 3 us a job more. */
 const largestClaim = 2_000
 const abortMarginMs = 2_000
 /** Claimed jobs that would wait for longer than this, as fast as others start, go back: the handlers have become slow, and others may be free. */
@@ -145,7 +145,9 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     if (stopping) giveBack(runs, 'shutdown')
     else {
       waiting.unshift(...takeTokens(runs).toReversed())
-      pump()
+      // Behind a full claim the next one leaves first: so many jobs that do nothing keep the thread for 8 ms, of the 50 that a claim takes.
+      if (runs.length < largestClaim) pump()
+      else setImmediate(() => pump())
     }
   }
 

@@ -5,14 +5,9 @@ import { firstRotation, noTenant, rotate, roundsFor, type Rotation } from '../..
 import { claimFairByKind } from '../../src/sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../../src/sql/claim-fair-of-tenants.ts'
 import { claimFair, type FairParams, type PastKeys } from '../../src/sql/claim-fair.ts'
-import {
-  foundLocked,
-  noKey,
-  type ClaimedRow,
-  type ClaimParams,
-  type PriorityParams,
-  keyOf,
-} from '../../src/sql/claim-parts.ts'
+import { claimStatement } from '../../src/sql/claim-statement.ts'
+import { foundLocked, type ClaimedRow } from '../../src/sql/claimed-row.ts'
+import { moveToRunning, noKey, type ClaimParams, type PriorityParams, keyOf } from '../../src/sql/claim-parts.ts'
 import { claimPriorityByKind } from '../../src/sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { createClaimRules } from '../../src/workers/claim-rules.ts'
@@ -408,6 +403,23 @@ test('four claimers at once, 10,000 jobs: none twice, none left', async () => {
             (select sum(cardinality(job_ids))::int from mdm.aa_claim) as listed from mdm.aa_job`,
   )
   expect(left).toEqual({ left: 0, runs: 10_000, listed: 10_000 })
+})
+
+test('the first job of a claim may be changed before it is locked: it stays, and the others are known', async () => {
+  const [tenantId] = tenants as [string]
+  const jobs = await insertJobs([1, 2, 3].map((priority) => ({ tenantId, kind: 'crane', priority, dueIn: -1 })))
+  // As the lock finds it: the row's new place, which the statement's snapshot does not see.
+  const claim = claimStatement<ClaimParams>(
+    'claim_beside_a_change',
+    `with picked as materialized (
+  select j.id, case when j.priority = 1 then '(9999,1)'::tid else j.ctid end as tid from mdm.aa_job j
+   where j.job_kind = any ($4::text[]) and j.lane = 0 and $6::jsonb = $7::jsonb order by j.priority limit $5::int),
+${moveToRunning()}`,
+  )
+  const rows = await claim(pools.claim, ...claimParams(worker, kinds, 3))
+  const [stored] = await database.sql<{ id: string }>('select id::text from mdm.aa_claim')
+  expect(rows.map((row) => [row[0], row[12]])).toEqual(jobs.slice(1).map(({ id }) => [id, stored!.id]))
+  expect(await database.sql(`select id from mdm.aa_job where status = 'pending'`)).toEqual([{ id: jobs[0]!.id }])
 })
 
 test('N01: a tenant with 5,000 jobs delays another by one round', async () => {

@@ -161,6 +161,16 @@ test('success: a group answers only what was lost, and leaves no error behind', 
   })
 })
 
+test('one lease for all of a claim fences each of its jobs', async () => {
+  const { ids, lease } = await claimed(3)
+  await fail([{ id: ids[0]!, lease, delayMs: 0 }])
+  await claimOf(database.pool, worker, (await job(ids[0]!)).tenant_id as string, ['settled'])
+  const lost = await finishJobs(database.pool, ids, [lease], worker.id, [])
+  expect(lost.map(({ id }) => id)).toEqual([ids[0]])
+  expect(await Promise.all(ids.map(async (id) => (await job(id)).status))).toEqual(['running', 'done', 'done'])
+  expect(await finishJobs(database.pool, ids.slice(1), [lease], worker.id, [])).toHaveLength(2)
+})
+
 test('F02: a fence that was null in the group moves nothing', async () => {
   const { ids } = await claimed(2)
   const lost = await finishJobs(database.pool, ids, [null, null] as unknown as string[], worker.id, [])

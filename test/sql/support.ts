@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { noKey, type ClaimedRow, type ClaimParams } from '../../src/sql/claim-parts.ts'
+import { noKey, type ClaimParams } from '../../src/sql/claim-parts.ts'
+import type { ClaimedRow } from '../../src/sql/claimed-row.ts'
 import type { PastKeys } from '../../src/sql/claim-fair.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { registerInstance } from '../../src/sql/register-instance.ts'

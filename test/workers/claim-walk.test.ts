@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ClaimedRow, Met } from '../../src/sql/claim-parts.ts'
+import type { ClaimedRow, Met } from '../../src/sql/claimed-row.ts'
 import { createClaimWalk } from '../../src/workers/claim-walk.ts'
 
 const served = 'all'

@@ -31,5 +31,5 @@ test('runs that follow one another at once have the largest', () => {
   const prefetch = createPrefetch(4)
   prefetch.size(0)
   for (let run = 0; run < 1_000; run += 1) prefetch.ran('nothing', run * 0.01, run * 0.01 + 0.01)
-  expect(prefetch.size(10.01)).toBe(2_000)
+  expect(prefetch.size(10.01)).toBe(4_000)
 })
