@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createEvents } from '../../src/jobs/event.ts'
+import { deleteDoneJobs } from '../../src/sql/delete-done-jobs.ts'
+import { alongKey } from '../../src/workers/handlers/along-key.ts'
 import { createCleanupJobs } from '../../src/workers/handlers/cleanup-jobs.ts'
 import { cleanupSteps } from '../../src/workers/handlers/cleanup-steps.ts'
 import type { HandlerContext } from '../../src/workers/handler.ts'
@@ -18,8 +20,13 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 beforeEach(() => database.sql('delete from mdm.aa_job'))
 
-/** Runs the handler as the executor does, with what it touches. */
+/** Runs the handler as the executor does, with what it touches: that of a process that has just started. */
 async function cleanUp(): Promise<{ deleted: number; droppedMonths: string[] }> {
+  return createCleaning()()
+}
+
+/** One process' cleaning, tick after tick. */
+function createCleaning(pool = database.pool) {
   const maintenance = createMaintenance({
     pool: database.pool,
     events: createEvents(() => undefined),
@@ -28,12 +35,12 @@ async function cleanUp(): Promise<{ deleted: number; droppedMonths: string[] }> 
     onRecovered: () => undefined,
     keepKinds: [],
   })
-  const handler = createCleanupJobs(
-    cleanupSteps({ pool: database.pool, maintenance, retentionMs: 30 * day, journalMonths: 13 }),
-  )
+  const handler = createCleanupJobs(cleanupSteps({ pool, maintenance, retentionMs: 30 * day, journalMonths: 13 }))
   const context = { signal: new AbortController().signal, progress: () => Promise.resolve() }
-  const answer = await handler(context as unknown as HandlerContext<unknown>)
-  return (answer as { result: { deleted: number; droppedMonths: string[] } }).result
+  return async () => {
+    const answer = await handler(context as unknown as HandlerContext<unknown>)
+    return (answer as { result: { deleted: number; droppedMonths: string[] } }).result
+  }
 }
 
 /** Jobs as they stand so many hours after their end. */
@@ -45,6 +52,16 @@ const ended = (kind: string, status: string, hours: number, count: number) =>
        from mdm.aa_tenant, generate_series(1, $4::int) where tenant_key = 'default'`,
     [kind, status, hours, count],
   )
+/** Done jobs that were born and ended so many hours ago. */
+const bornAndEnded = (kind: string, bornHours: number, endedHours: number, count: number) =>
+  database.sql(
+    `insert into mdm.aa_job (id, tenant_id, job_kind, status, revision, created_at, completed_at)
+     select (lpad(to_hex((extract(epoch from now() - $2 * interval '1 hour') * 1000)::bigint), 12, '0') || '7000' || '8000' || lpad(to_hex(i), 12, '0'))::uuid,
+            t.id, $1, 'done', 3, now() - $2 * interval '1 hour', now() - $3 * interval '1 hour'
+       from mdm.aa_tenant t, generate_series(1, $4::int) i where tenant_key = 'default'`,
+    [kind, bornHours, endedHours, count],
+  )
+const firstId = '00000000-0000-0000-0000-000000000000'
 const left = async () =>
   Object.fromEntries(
     (
@@ -79,6 +96,73 @@ describe('P09: retention', () => {
       holder.release()
     }
     expect((await cleanUp()).deleted).toBe(1)
+  })
+
+  test('each tick deletes what has come to its time since, and a walk a day what ended long after its birth', async () => {
+    const tick = createCleaning()
+    await tick()
+    await bornAndEnded('ordinary', 24 * 10, 24 * 10, 2_100)
+    await bornAndEnded('brief', 1.2, 1.1, 2_500)
+    await bornAndEnded('brief', 5, 1.1, 3)
+    await bornAndEnded('ordinary', 24 * 30 + 0.2, 24 * 30 + 0.1, 4)
+    expect((await tick()).deleted).toBe(2_504)
+    expect(await left()).toEqual({ 'brief done': 3, 'ordinary done': 2_100 })
+    expect((await cleanUp()).deleted).toBe(3)
+  })
+
+  test('jobs that are kept for longer, or are young, are not read through again at each tick', async () => {
+    await bornAndEnded('ordinary', 24 * 10, 24 * 10, 10_000)
+    await bornAndEnded('ordinary', 0.1, 0.1, 10_000)
+    const counted = Object.create(database.pool) as typeof database.pool
+    let batches = 0
+    const query = database.pool.query.bind(database.pool) as (config: { name?: string }) => Promise<unknown>
+    Object.assign(counted, {
+      query(config: { name?: string }) {
+        if (config.name === deleteDoneJobs.statementName) batches += 1
+        return query(config)
+      },
+    })
+    const tick = createCleaning(counted)
+    const batchesOfTick = async () => {
+      batches = 0
+      await tick()
+      return batches
+    }
+    // All of them once, by two thousand; then a batch for each of the times (these two kinds have different ones).
+    expect(await batchesOfTick()).toBeGreaterThan(10)
+    expect(await batchesOfTick()).toBe(2)
+    expect(await batchesOfTick()).toBe(2)
+  })
+
+  test('a batch looks at so many jobs at most, and a stretch ends with its time', async () => {
+    await bornAndEnded('brief', 2, 2, 30)
+    await bornAndEnded('brief', 0.5, 0.5, 30)
+    const hour = 60 * 60 * 1_000
+    const remove = async (youngerThan: number | null, olderThan: number | null) => {
+      const [row] = await deleteDoneJobs(database.pool, 30 * day, firstId, 10, youngerThan, olderThan)
+      return row!
+    }
+    const first = await remove(null, null)
+    expect([first.deleted, first.lastId]).toEqual([10, expect.any(String)])
+    expect((await remove(3 * hour, hour)).lastId).not.toBeNull()
+    expect(await remove(1.5 * hour, hour)).toEqual({ deleted: 0, lastId: null })
+    expect((await remove(1.5 * hour, null)).lastId).not.toBeNull()
+  })
+
+  test('the server is left to others for twice as long as a batch took, and no longer than to the signal', async () => {
+    const ending = new AbortController()
+    let at = performance.now()
+    const rests: number[] = []
+    const remove = async () => {
+      rests.push(performance.now() - at)
+      if (rests.length === 3) setTimeout(() => ending.abort(), 150)
+      await database.sql(`select pg_sleep($1::float8)`, [rests.length === 3 ? 0.1 : 0.05])
+      at = performance.now()
+      return [{ deleted: 2, lastId: 'next' }]
+    }
+    expect(await alongKey('first', ending.signal, remove)).toEqual({ deleted: 6, place: 'next' })
+    expect(performance.now() - at).toBeLessThan(190)
+    for (const rest of rests.slice(1)) expect(rest).toBeGreaterThan(95)
   })
 
   test('the history of a job does not keep it, nor goes with it', async () => {

@@ -4,6 +4,7 @@ import { chainWebhook } from '../../../sql/chain-webhook.ts'
 import { mendOutbox } from '../../../sql/mend-outbox.ts'
 import { pruneDeliveries } from '../../../sql/prune-deliveries.ts'
 import { pruneEvents } from '../../../sql/prune-events.ts'
+import { alongKey } from '../along-key.ts'
 import type { CleanupStep } from '../cleanup-jobs.ts'
 
 interface OutboxStepsDeps {
@@ -31,27 +32,12 @@ export function outboxSteps({ pool, wakeup }: OutboxStepsDeps): CleanupStep[] {
         }
         if (made > 0) wakeup.signal('work')
         // Deliveries first: an event stays as long as somebody may still want it.
-        const deliveries = await along(firstUuid, signal, (after) =>
+        const deliveries = await alongKey(firstUuid, signal, (after) =>
           pruneDeliveries(pool, takenDays, missedDays, after, batch),
         )
-        const events = await along('0', signal, (after) => pruneEvents(pool, eventDays, after, batch))
-        return { outboxMended: made, outboxDeliveries: deliveries, outboxEvents: events }
+        const events = await alongKey('0', signal, (after) => pruneEvents(pool, eventDays, after, batch))
+        return { outboxMended: made, outboxDeliveries: deliveries.deleted, outboxEvents: events.deleted }
       },
     },
   ]
-}
-
-/** In batches along a key, to its end or to the signal. */
-async function along(
-  first: string,
-  signal: AbortSignal,
-  prune: (after: string) => Promise<{ readonly deleted: number; readonly lastId: string | null }[]>,
-): Promise<number> {
-  let deleted = 0
-  for (let after: string | null = first; after !== null && !signal.aborted;) {
-    const [row] = await prune(after)
-    deleted += row!.deleted
-    after = row!.lastId
-  }
-  return deleted
 }
