@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { writeSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
 import type { App, Started } from './app.ts'
 import { ConfigError, loadConfig, type Config } from './config.ts'
 import { checkServer } from './db/check-server.ts'
@@ -31,7 +32,7 @@ interface Command {
 const commands = new Map<string, Command>([
   ['start', { options: [], run: () => serve({}) }],
   ['worker', { options: [], run: () => serve({ STELLWERK_API: 'off' }) }],
-  ['api', { options: [], run: () => serve({ STELLWERK_WORKERS: '0' }) }],
+  ['api', { options: [], run: serveApi }],
   ['migrate', { options: ['--status'], run: runMigrate }],
   ['key', { options: null, run: runKey }],
   ['version', { options: [], run: async () => say(version) }],
@@ -55,6 +56,15 @@ try {
   await command.run(args)
 } catch (error) {
   fail(error)
+}
+
+/**
+ * Without pretenuring: where objects wait for a commit V8 takes them for old ones and makes the next ones old, which then die at once. A mutation of
+ * a hundred jobs took 19 us a job for 14. Workers are the slower without it, by a tenth.
+ */
+function serveApi(): Promise<void> {
+  setFlagsFromString('--no-allocation-site-pretenuring')
+  return serve({ STELLWERK_WORKERS: '0' })
 }
 
 async function serve(preset: Record<string, string>): Promise<void> {

@@ -4,6 +4,7 @@ import type { BulkAnswer } from './enqueue-batcher.ts'
 import type { EnqueueJobInput } from './enqueue-input.ts'
 import type { EnqueueOrder } from './enqueue-order.ts'
 import { enqueueResult, failed, keyMismatch, refusal, type EnqueueResult } from './enqueue-result.ts'
+import { jobPath } from './job-path.ts'
 import { prepareOrder, type PreparedOrder } from './prepare-order.ts'
 import { invalid, type UserError } from './user-error.ts'
 
@@ -26,13 +27,18 @@ export async function enqueueJobs(
   const caller = authorize(context, [['ENQUEUE_JOBS']])
   const wrong = wrongNumber(jobs.length)
   if (wrong !== null) return { results: [], created: 0, errors: [wrong] }
-  const prepared = await all(jobs.map((job, i) => prepareOrder(job, context, caller, at(i))))
+  const prepared = await all(jobs.map((job, i) => prepareOrder(job, context, caller, i)))
   const results = atomic ? await enqueueAll(prepared, context) : await enqueueEach(prepared, context)
-  const bad = results.filter(({ errors }) => errors.length > 0).length
+  let bad = 0
+  let created = 0
+  for (const { errors, outcome } of results) {
+    if (errors.length > 0) bad += 1
+    if (outcome === 'CREATED') created += 1
+  }
   const none = atomic && bad > 0
   return {
     results,
-    created: results.filter(({ outcome }) => outcome === 'CREATED').length,
+    created,
     errors: none
       ? [
           invalid(
@@ -61,9 +67,7 @@ function wrongNumber(actual: number): UserError | null {
 async function enqueueEach(prepared: readonly PreparedOrder[], context: RequestContext): Promise<EnqueueResult[]> {
   const answers = await context.deps.enqueuer.enqueueEach(prepared.flatMap((each) => (each.ok ? [each.order] : [])))
   const next = answers.values()
-  return all(
-    prepared.map((each, i) => (each.ok ? enqueueResult(next.next().value!, context, at(i)) : failed(each.errors))),
-  )
+  return all(prepared.map((each, i) => (each.ok ? enqueueResult(next.next().value!, context, i) : failed(each.errors))))
 }
 
 async function enqueueAll(prepared: readonly PreparedOrder[], context: RequestContext): Promise<EnqueueResult[]> {
@@ -76,10 +80,10 @@ async function enqueueAll(prepared: readonly PreparedOrder[], context: RequestCo
 }
 
 async function bulkResults(answer: BulkAnswer, size: number, context: RequestContext): Promise<EnqueueResult[]> {
-  if (answer.type === 'enqueued') return all(answer.answers.map((each, i) => enqueueResult(each, context, at(i))))
+  if (answer.type === 'enqueued') return all(answer.answers.map((each, i) => enqueueResult(each, context, i)))
   const results = Array.from({ length: size }, () => failed([]))
   if (answer.type === 'refused') {
-    results[answer.index] = failed([refusal(answer.message, at(answer.index))])
+    results[answer.index] = failed([refusal(answer.message, jobPath(answer.index))])
     return results
   }
   const old = await Promise.all(answer.jobs.map(({ jobId }) => context.loaders.jobs.load(jobId)))
@@ -88,8 +92,8 @@ async function bulkResults(answer: BulkAnswer, size: number, context: RequestCon
     // A job that was discarded in between leaves its key free: the next call goes through.
     results[index] =
       job === null
-        ? failed([invalid(at(index), 'The job of this key is just going. Try again.')])
-        : { job, outcome: 'DUPLICATE', errors: [keyMismatch(job, at(index))] }
+        ? failed([invalid(jobPath(index), 'The job of this key is just going. Try again.')])
+        : { job, outcome: 'DUPLICATE', errors: [keyMismatch(job, jobPath(index))] }
   })
   return results
 }
@@ -97,8 +101,4 @@ async function bulkResults(answer: BulkAnswer, size: number, context: RequestCon
 /** Promise.all makes two promises of each value that is none. */
 async function all<Value>(values: readonly (Value | Promise<Value>)[]): Promise<Value[]> {
   return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as Value[])
-}
-
-function at(index: number): string[] {
-  return ['jobs', String(index)]
 }

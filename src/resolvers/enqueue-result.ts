@@ -1,6 +1,7 @@
 import type { JobRow } from '../sql/job-row.ts'
 import type { RequestContext } from './context.ts'
 import type { EnqueueAnswer, EnqueuedAnswer } from './enqueue-answers.ts'
+import { jobPath } from './job-path.ts'
 import { invalid, type UserError } from './user-error.ts'
 
 /** What became of one job to enqueue. */
@@ -18,17 +19,19 @@ const outcomes = {
   updated: 'UPDATED',
 } as const
 
-/** A new job's row is known; an old one is read, all of one tick at once. */
+/** A new job's row is known; an old one is read, all of one tick at once. `index`: its place among several. */
 export function enqueueResult(
   answer: EnqueueAnswer,
   context: RequestContext,
-  path: readonly string[],
+  index: number | null,
 ): EnqueueResult | Promise<EnqueueResult> {
-  if (answer.type === 'refused') return failed([refusal(answer.message, path)])
+  if (answer.type === 'refused') return failed([refusal(answer.message, jobPath(index))])
   // Without a promise: a hundred new jobs would make three hundred.
-  if (answer.job !== null) return { job: answer.job, outcome: outcomes[answer.outcome], errors: [] }
-  return oldJobResult(answer, context, path)
+  if (answer.job !== null) return { job: answer.job, outcome: outcomes[answer.outcome], errors: none }
+  return oldJobResult(answer, context, jobPath(index))
 }
+
+const none: readonly UserError[] = []
 
 async function oldJobResult(
   answer: EnqueuedAnswer,

@@ -27,12 +27,14 @@ async function askOthers(kind: string, payload: unknown, context: RequestContext
   const registered = /^[a-z0-9_]{1,63}$/.test(kind) ? await context.loaders.kinds.load(kind) : null
   if (registered === null) return { known: false, message: await unknownKind(kind, context) }
   const schema = registeredSchema(registered)
-  return schema === null ? { known: true, problems: [] } : verdict(schema, payload)
+  return schema === null ? sound : verdict(schema, payload)
 }
+
+const sound: PayloadVerdict = { known: true, problems: [] }
 
 function verdict(schema: z.ZodType, payload: unknown): PayloadVerdict {
   const checked = checkPayload(schema, payload)
-  return { known: true, problems: checked.ok ? [] : checked.problems }
+  return checked.ok ? sound : { known: true, problems: checked.problems }
 }
 
 async function unknownKind(kind: string, context: RequestContext): Promise<string> {

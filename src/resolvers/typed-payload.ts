@@ -70,8 +70,10 @@ export function typedPayload(job: JobInput): TypedPayload {
     return { kind: 'document_process', payload, path: ['job', 'documentProcess'] }
   }
   const { kind, payload } = job.custom!
-  return { kind, payload, path: ['job', 'custom', 'payload'] }
+  return { kind, payload, path: customPath }
 }
+
+const customPath = ['job', 'custom', 'payload']
 
 function emailSendPayload({
   onUnknown,
