@@ -44,7 +44,7 @@ export function createPrefetch(slots: number): Prefetch {
     let runs = 0
     for (const [kind, seen] of kinds) {
       if (now - seen.at > forgetAfterMs) kinds.delete(kind)
-      else slowest = Math.max(slowest, seen.ms / seen.runs)
+      else if (seen.runs > 0) slowest = Math.max(slowest, seen.ms / seen.runs)
       seen.runs *= kept
       seen.ms *= kept
       runs += seen.runs
@@ -66,10 +66,12 @@ export function createPrefetch(slots: number): Prefetch {
     ran(kind, startedAt, now) {
       const ms = ownMs(startedAt, now)
       const seen = kinds.get(kind)
-      if (seen === undefined) kinds.set(kind, { runs: 1, ms, at: now })
+      // Its first run compiles a handler: a quick one is ten times as slow in it, and the claims of a start grew by halves of what they could be.
+      if (seen === undefined)
+        kinds.set(kind, ms > startsWithinMs ? { runs: 1, ms, at: now } : { runs: 0, ms: 0, at: now })
       else {
         // A pause of the garbage collector or of the machine hits one run in hundreds; a handler that has become slow is known after six.
-        seen.ms += Math.min(ms, 2 * (seen.ms / seen.runs) + 0.5)
+        seen.ms += seen.runs === 0 ? ms : Math.min(ms, 2 * (seen.ms / seen.runs) + 0.5)
         seen.runs += 1
         seen.at = now
       }

@@ -33,3 +33,13 @@ test('runs that follow one another at once have the largest', () => {
   for (let run = 0; run < 1_000; run += 1) prefetch.ran('nothing', run * 0.01, run * 0.01 + 0.01)
   expect(prefetch.size(10.01)).toBe(4_000)
 })
+
+test('the first run of a quick kind compiles it, and says nothing of the next; that of a slow one does', () => {
+  const prefetch = createPrefetch(4)
+  prefetch.size(0)
+  prefetch.ran('quick', 0, 5)
+  for (let run = 0; run < 4; run += 1) prefetch.ran('quick', 10 + run, 10.01 + run)
+  expect(prefetch.size(14)).toBe(4_000)
+  prefetch.ran('slow', 0, 30)
+  expect(prefetch.size(30)).toBe(0)
+})
