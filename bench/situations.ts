@@ -44,7 +44,8 @@ const backlogs = { '1k': 1_000, '20k': 20_000, '100k': 100_000, '1M': 1_000_000,
 /** Whether a claim gets dearer with what waits. */
 export const growth: Bench = {
   name: 'growth',
-  about: 'The first 20,000 jobs of a backlog of 1,000 (all of it) to five million; compared with that of 1,000.',
+  about:
+    'The first 20,000 jobs of a backlog up to five million; compared with a backlog of 1,000 that comes twenty times.',
   jobs: 20_000,
   columns: situations.columns,
   compared: { figure: 'serverMicros', better: 'less' },

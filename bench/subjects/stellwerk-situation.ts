@@ -1,18 +1,22 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import { ensurePriorityIndexes } from '../../src/db/ensure-priority-indexes.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { createPools } from '../../src/db/pool.ts'
 import { defineKind, z } from '../../src/index.ts'
-import { deleteDoneJobs } from '../../src/sql/delete-done-jobs.ts'
+import { cleanupSteps } from '../../src/workers/handlers/cleanup-steps.ts'
 import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
+import type { Figures } from '../bench.ts'
 import { withClient } from '../measure.ts'
+import { processMicros, type Meter } from '../meter.ts'
 import { runStep } from '../step.ts'
 import { startWorkers } from './stellwerk-workers.ts'
 
 // The first jobs of a backlog, in a situation that hurts other queues: beside a million done ones, say.
 
-/** These run before the meter begins: plans and code are warm then. */
-const warmUp = 2_000
+/** These run before the meter begins: plans and code are warm then, and as many are claimed ahead as at the end. */
+const warmUp = 6_000
 /** How many are measured, if there are as many. */
 const mostMeasured = 20_000
 const kindCount = 9
@@ -54,18 +58,24 @@ const situations: Readonly<Record<string, Situation>> = {
   'metrics scraped': { before: (client) => insertDone(client, 1_000_000), scrapeEveryMs: 1_000 },
   'retention at work': {
     before: (client) => insertDone(client, 400_000),
+    // The service's own step, with its batches and pauses.
     async meanwhile(url) {
-      const client = new Client({ connectionString: url })
-      await client.connect()
-      let going = true
-      const deleting = (async () => {
-        for (let after: string | null = '00000000-0000-0000-0000-000000000000'; going && after !== null;)
-          after = (await deleteDoneJobs(client, 0, after, 1_000))[0]!.lastId
-      })()
+      const pools = createPools(url)
+      const ending = new AbortController()
+      const maintenance = { runOnce: async () => [] }
+      const steps = cleanupSteps({
+        pool: pools.commit,
+        maintenance,
+        retentionMs: 24 * 60 * 60 * 1_000,
+        journalMonths: 13,
+      })
+      const step = steps.find(({ name }) => name === 'done jobs')!
+      const log = { info() {}, warn() {} }
+      const deleting = step.run({ signal: ending.signal, progress: async () => undefined, log })
       return async () => {
-        going = false
+        ending.abort()
         await deleting
-        await client.end()
+        await pools.end()
       }
     },
   },
@@ -103,9 +113,13 @@ await runStep({
   },
   async measure({ url, jobs, options }, meter) {
     const { meanwhile, scrapeEveryMs } = situationOf(options)
-    const measured = Math.min(jobs, mostMeasured)
+    const isSmall = jobs < mostMeasured
     const all = Promise.withResolvers<void>()
-    Object.assign(started, { from: () => meter.begin(), until: all.resolve, last: warmUp + measured })
+    Object.assign(started, {
+      from: isSmall ? () => {} : () => meter.begin(),
+      until: all.resolve,
+      last: isSmall ? jobs + warmUp : mostMeasured + warmUp,
+    })
     const leave = await meanwhile?.(url)
     const stop = await startWorkers(url, {
       kinds,
@@ -113,7 +127,7 @@ await runStep({
       ...(scrapeEveryMs === undefined ? {} : { scrapeEveryMs }),
     })
     await all.promise
-    const figures = meter.end(measured)
+    const figures = isSmall ? await measureWaves(url, jobs, Number(options.tenants), meter) : meter.end(mostMeasured)
     await stop()
     await leave?.()
     return figures
@@ -130,22 +144,68 @@ await runStep({
   },
 })
 
+/** A backlog smaller than what is measured comes again whenever the one before is gone. What putting it there takes of the server is left out. */
+async function measureWaves(url: string, jobs: number, tenants: number, meter: Meter): Promise<Figures> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const ownMicros = (): number => processMicros(rows[0]!.pid)
+    const gone = async (): Promise<void> => {
+      while ((await client.query('select from mdm.aa_claim limit 1')).rowCount !== 0) await wait(2)
+    }
+    await gone()
+    const ownBefore = ownMicros()
+    let busyMs = 0
+    meter.begin()
+    for (let done = 0; done < mostMeasured; done += jobs) {
+      const all = Promise.withResolvers<void>()
+      Object.assign(started, { until: all.resolve, last: started.jobs + jobs })
+      await insertJobs(client, jobs, {
+        kinds: kinds.map(({ name }) => name),
+        tenants,
+        priority: 100,
+        first: done,
+        notify: true,
+      })
+      const from = performance.now()
+      await all.promise
+      await gone()
+      busyMs += performance.now() - from
+    }
+    const { serverMicros, ...figures } = meter.end(mostMeasured)
+    return {
+      ...figures,
+      serverMicros: serverMicros! - (ownMicros() - ownBefore) / mostMeasured,
+      perSecond: (mostMeasured / busyMs) * 1_000,
+    }
+  })
+}
+
 function situationOf(options: Readonly<Record<string, string>>): Situation {
   return situations[options.situation ?? 'clean']!
+}
+
+interface Inserted {
+  readonly kinds: readonly string[]
+  readonly tenants: number
+  readonly priority: number
+  /** Where in the turn of tenants and kinds they begin. */
+  readonly first?: number
+  /** Whether workers are told. */
+  readonly notify?: boolean
 }
 
 /** Of all tenants and kinds in turn. */
 async function insertJobs(
   client: Client,
   count: number,
-  { kinds: names, tenants, priority }: { kinds: readonly string[]; tenants: number; priority: number },
+  { kinds: names, tenants, priority, first = 0, notify = false }: Inserted,
 ): Promise<void> {
-  for (let from = 0; from < count; from += 10_000)
+  for (let from = first; from < first + count; from += 10_000)
     await client.query(
       `select from mdm.enqueue_jobs((
          select jsonb_agg(jsonb_build_object('kind', ($3::text[])[1 + (i / $4) % cardinality($3)], 'tenant', 't' || 1 + i % $4, 'priority', $5::int, 'payload', '{"i": 1}'::jsonb))
-           from generate_series($1::int, $2::int - 1) i), false)`,
-      [from, Math.min(from + 10_000, count), names, tenants, priority],
+           from generate_series($1::int, $2::int - 1) i), $6)`,
+      [from, Math.min(from + 10_000, first + count), names, tenants, priority, notify],
     )
 }
 
