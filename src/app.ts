@@ -214,6 +214,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       logLine: (run, level, message) =>
         log[level]({ jobId: run.id, kind: run.kind, tenantId: run.tenantId, attempt: run.attempts }, message),
       onProgress: (hint) => wakeup.tellProgress(hint),
+      onCounted: (living) => wakeup.others(living - 1),
     })
     let startingBecause: string | null = 'The service is starting.'
     const apiDeps: ApiDeps = {

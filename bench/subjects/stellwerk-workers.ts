@@ -72,6 +72,7 @@ export async function startWorkers(
     times: { pollMs: 1_000, deadAfterMs: 30_000, abortGraceMs: 10_000, abandonMs: 60_000 },
     logLine: () => undefined,
     onProgress: () => undefined,
+    onCounted: (living) => wakeup.others(living - 1),
   })
   if (dispatch === 'priority') await ensurePriorityIndexes(url)
   await registerKinds(pools.commit, catalogue)

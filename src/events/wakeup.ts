@@ -17,6 +17,8 @@ export interface Wakeup {
   /** A progress report: to this process' listeners at once, to the other instances at most every 20 ms, of each job the latest. */
   tellProgress(hint: ProgressHint): void
   onProgress(listener: (hint: ProgressHint) => void): () => void
+  /** How many other instances live, as far as is known: where there are none nothing is sent (FAULTS P03), until one is heard. */
+  others(living: number): void
   /** Whether the other instances are heard: without it only the poll finds what they did. */
   isConnected(): boolean
   /** What carries it from one instance to another. */
@@ -55,8 +57,9 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   /** Something waits to be sent. */
   let isDue = false
   let sentAt = -Infinity
-  let sending: Promise<unknown> = Promise.resolve()
+  let sending: Promise<unknown> | undefined
   let stopped = false
+  let isAlone = false
 
   const tell = (topic: Topic): void => {
     for (const hear of listeners[topic]) hear()
@@ -67,7 +70,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   }
 
   const send = (): void => {
-    if (!isDue) return
+    // One after the other: a start would open a session for each that comes while the first is connecting, 15 ms of the server.
+    if (!isDue || sending !== undefined) return
     isDue = false
     sentAt = performance.now()
     const topicsOut = outgoing.size === 0 ? [] : [`${instanceId} ${[...outgoing].join(' ')}`]
@@ -76,7 +80,12 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
     for (const { jobId } of reports) outgoingProgress.delete(jobId)
     const hints = packHints(reports).map((text) => `${instanceId} progress ${text}`)
     // A hint that cannot be sent is not missed: the others poll.
-    sending = notifyWakeup(db, [...topicsOut, ...hints]).catch(() => undefined)
+    sending = notifyWakeup(db, [...topicsOut, ...hints])
+      .catch(() => undefined)
+      .then(() => {
+        sending = undefined
+        if (isDue) schedule()
+      })
     if (outgoingProgress.size > 0) sendSoon()
   }
 
@@ -87,6 +96,10 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   const sendSoon = (): void => {
     if (isDue) return
     isDue = true
+    schedule()
+  }
+
+  const schedule = (): void => {
     const waitMs = sentAt + notifyEveryMs - performance.now()
     if (waitMs > 0) timer = setTimeout(send, waitMs)
     else setImmediate(send)
@@ -98,12 +111,14 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
     signal(topic) {
       if (stopped) return
       tell(topic)
+      if (isAlone) return
       outgoing.add(topic)
       sendSoon()
     },
     tellProgress(hint) {
       if (stopped) return
       hearProgress(hint)
+      if (isAlone) return
       outgoingProgress.delete(hint.jobId)
       outgoingProgress.set(hint.jobId, hint)
       if (outgoingProgress.size > mostReportsWaiting) outgoingProgress.delete(outgoingProgress.keys().next().value!)
@@ -113,6 +128,9 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
       progressListeners.add(hear)
       return () => progressListeners.delete(hear)
     },
+    others(living) {
+      isAlone = living === 0
+    },
     on(topic, hear) {
       listeners[topic].add(hear)
       return () => listeners[topic].delete(hear)
@@ -121,6 +139,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
       await listener.listen('mdm_wakeup', (payload) => {
         const [from, ...named] = payload.split(' ')
         if (from === instanceId) return
+        // SQL that others call names no instance.
+        if (from !== '' && from !== 'sql') isAlone = false
         if (named[0] === 'progress') {
           unpackHints(payload.slice(payload.indexOf(' progress ') + ' progress '.length)).forEach(hearProgress)
           return
@@ -129,11 +149,15 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
       })
       // What was signalled while the connection was away is found by looking once.
       listener.onRestored(() => topics.forEach(tell))
+      // Who thinks that nobody listens learns better, and counts anew.
+      outgoing.add('control')
+      sendSoon()
     },
     async stop() {
       stopped = true
       // What was given back at the end is somebody else's work.
       clearTimeout(timer)
+      await sending
       send()
       await sending
     },

@@ -56,6 +56,8 @@ interface EngineDeps {
   readonly times: Pick<Config, 'pollMs' | 'deadAfterMs' | 'abortGraceMs' | 'abandonMs'>
   readonly logLine: (run: Run, level: 'info' | 'warn', message: string) => void
   readonly onProgress: (hint: ProgressHint) => void
+  /** Told how many instances live, this one with them, whenever they are counted. */
+  readonly onCounted?: (living: number) => void
 }
 
 /** Limits and pauses are read on a control signal, and this often in case one was lost. */
@@ -97,6 +99,7 @@ export function createEngine(deps: EngineDeps): Engine {
         // On the session that never scans the table.
         findDueKinds(pools.claim),
       ])
+      deps.onCounted?.(living!.count)
       rules.update(
         row!.rules,
         living!.count,

@@ -23,6 +23,7 @@ const silent = {
   driver: 'POSTGRES' as const,
   isConnected: () => true,
   signal: () => {},
+  others: () => {},
   on: () => () => {},
   tellProgress: () => undefined,
   onProgress: () => () => undefined,
