@@ -44,6 +44,8 @@ export interface ClaimRules {
   readonly hasCaps: () => boolean
   /** Kinds of which jobs were due at the last look. */
   dueKinds(): ReadonlySet<string>
+  /** Whether no other instance lived when they were last counted. */
+  isAlone(): boolean
 }
 
 interface ClaimRulesDeps {
@@ -170,6 +172,7 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
       Object.hasOwn(caps.pairs, pairKey(kind, tenantId)),
     hasCaps: () => capped,
     dueKinds: () => due,
+    isAlone: () => share === 1,
   }
 }
 
