@@ -58,6 +58,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   let isDue = false
   let sentAt = -Infinity
   let sending: Promise<unknown> | undefined
+  /** The time to send came while the last one was on its way. */
+  let isLate = false
   let stopped = false
   let isAlone = false
 
@@ -70,8 +72,10 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   }
 
   const send = (): void => {
+    if (!isDue) return
     // One after the other: a start would open a session for each that comes while the first is connecting, 15 ms of the server.
-    if (!isDue || sending !== undefined) return
+    isLate = sending !== undefined
+    if (isLate) return
     isDue = false
     sentAt = performance.now()
     const topicsOut = outgoing.size === 0 ? [] : [`${instanceId} ${[...outgoing].join(' ')}`]
@@ -84,7 +88,7 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
       .catch(() => undefined)
       .then(() => {
         sending = undefined
-        if (isDue) schedule()
+        if (isLate) send()
       })
     if (outgoingProgress.size > 0) sendSoon()
   }
@@ -96,10 +100,6 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   const sendSoon = (): void => {
     if (isDue) return
     isDue = true
-    schedule()
-  }
-
-  const schedule = (): void => {
     const waitMs = sentAt + notifyEveryMs - performance.now()
     if (waitMs > 0) timer = setTimeout(send, waitMs)
     else setImmediate(send)

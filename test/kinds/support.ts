@@ -19,6 +19,7 @@ import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { createMaintenance } from '../../src/workers/maintenance.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
 import { runnableKinds } from '../../src/workers/runnable-kinds.ts'
+import { watchQueries } from '../workers/support.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
@@ -58,6 +59,8 @@ export interface Workers {
   readonly mailbox: Awaited<ReturnType<typeof createHandlers>>['mailbox']
   readonly store: ObjectStore
   enqueue(job: EnqueueInput): Promise<string>
+  /** How often limits and pauses have been read. */
+  rulesRead(): number
   job(id: string): Promise<JobState>
   /** Waits until the job is in the status, and answers it. */
   reached(id: string, status: JobState['status'], withinMs?: number): Promise<JobState>
@@ -82,6 +85,10 @@ export async function startWorkers(
   })
   events.on((event) => told.push(event))
   const pools = createPools(database.url)
+  let rulesRead = 0
+  watchQueries(pools.commit, (name) => {
+    if (name === 'read_claim_rules') rulesRead += 1
+  })
   const listener = createListener({ url: database.url, onLost: () => undefined, onRestored: () => undefined })
   const catalogue = kindCatalogue([], config.kindOverrides)
   await registerKinds(pools.api, catalogue)
@@ -150,6 +157,7 @@ export async function startWorkers(
       return jobId
     },
     job,
+    rulesRead: () => rulesRead,
     async reached(id, status, withinMs) {
       return until(
         async () => {

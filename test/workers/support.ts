@@ -128,7 +128,7 @@ export async function startEngine(
 }
 
 /** Tells of each statement that has answered: its prepared name, and how many rows it brought. */
-function watchQueries(pool: Pool, hear: (name: string | undefined, rows: number) => void): void {
+export function watchQueries(pool: Pool, hear: (name: string | undefined, rows: number) => void): void {
   const query = pool.query.bind(pool) as (config: QueryConfig) => Promise<{ rows: unknown[] }>
   Object.assign(pool, {
     async query(config: QueryConfig) {
