@@ -20,6 +20,10 @@ beforeAll(async () => {
   await api.sql(`alter database ${name} set session_preload_libraries = 'auto_explain'`)
   await api.sql(`alter database ${name} set auto_explain.log_min_duration = 0`)
   await api.sql(`alter database ${name} set auto_explain.log_level = 'notice'`)
+  // The start's own notification has opened one.
+  await api.sql(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'stellwerk api'`,
+  )
   api.deps.pools.api.on('connect', (client) => client.on('notice', ({ message }) => void plans.push(message ?? '')))
   entities = entitiesOf(api)
   workers = await startWorkers(api, { kinds: ['reindex'] })
