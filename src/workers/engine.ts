@@ -22,6 +22,7 @@ import { createExecutor } from './executor.ts'
 import { createHandlerContexts } from './handler-context.ts'
 import type { Instance } from './instance.ts'
 import { createKindRooms } from './kind-rooms.ts'
+import { createLoop } from './loop.ts'
 import { createPromoter } from './promoter.ts'
 import { createPulses, type Pulses } from './pulses.ts'
 import type { Run } from './run.ts'
@@ -71,7 +72,6 @@ export function createEngine(deps: EngineDeps): Engine {
   const workers: WorkerPool[] = []
   const names: string[] = []
   const leave: (() => void)[] = []
-  let rulesTimer: NodeJS.Timeout | undefined
   let stopTellingRoom = (): void => undefined
 
   const scheduler = createScheduler({
@@ -89,29 +89,32 @@ export function createEngine(deps: EngineDeps): Engine {
     onPromoted: () => wakeup.signal('work'),
   })
 
-  const rulesPulse = pulses.of('reader of limits and pauses')
   const readRules = async (): Promise<void> => {
-    rulesPulse.begin()
-    try {
-      const [[row], [living], due] = await Promise.all([
-        readClaimRules(pools.commit),
-        countLivingInstances(pools.commit, times.deadAfterMs),
-        // On the session that never scans the table.
-        findDueKinds(pools.claim),
-      ])
-      deps.onCounted?.(living!.count)
-      rules.update(
-        row!.rules,
-        living!.count,
-        due.map(({ kind }) => kind),
-      )
-      for (const worker of workers) worker.control()
-      rulesPulse.next(readRulesEveryMs)
-    } catch (error) {
-      rulesPulse.failed(error)
-      events.emit({ type: 'loop:failed', loop: 'rules', error: error as Error })
-    }
+    const [[row], [living], due] = await Promise.all([
+      readClaimRules(pools.commit),
+      countLivingInstances(pools.commit, times.deadAfterMs),
+      // On the session that never scans the table.
+      findDueKinds(pools.claim),
+    ])
+    deps.onCounted?.(living!.count)
+    rules.update(
+      row!.rules,
+      living!.count,
+      due.map(({ kind }) => kind),
+    )
+    for (const worker of workers) worker.control()
   }
+  // One read after the other: of two at once the older could answer last, and a pause be forgotten until the next.
+  const rulesLoop = createLoop({
+    name: 'rules',
+    events,
+    pulse: pulses.of('reader of limits and pauses'),
+    retryAfterMs: times.pollMs,
+    async turn() {
+      await readRules()
+      return readRulesEveryMs
+    },
+  })
 
   /** Opens the session of the ends and plans their statement, some 65 ms, before a job waits for it. Who cannot be reached now is met again then. */
   const warmUp = async (): Promise<void> => {
@@ -196,19 +199,19 @@ export function createEngine(deps: EngineDeps): Engine {
       const warm = specs.length > 0 ? warmUp() : undefined
       for (const spec of specs) workers.push(await openPool(spec))
       await warm
-      // From here on they claim.
+      // Never without them: what is paused would be claimed.
       await readRules()
       leave.push(
         wakeup.on('work', () => {
           for (const worker of workers) worker.wake()
           promoter.wake()
         }),
-        wakeup.on('control', () => void readRules()),
+        wakeup.on('control', rulesLoop.ring),
       )
       stopTellingRoom = events.on((event) => {
         if (rules.hasCaps() && makesRoom(event, rules)) wakeup.signal('work')
       })
-      rulesTimer = setInterval(() => void readRules(), readRulesEveryMs)
+      rulesLoop.start()
       if (workers.length > 0) {
         promoter.start()
         scheduler.start()
@@ -217,9 +220,12 @@ export function createEngine(deps: EngineDeps): Engine {
     },
     async stop(graceMs) {
       for (const off of leave.splice(0)) off()
-      clearInterval(rulesTimer)
-      rulesPulse.rest()
-      await Promise.all([scheduler.stop(), promoter.stop(), ...workers.map((worker) => worker.stop(graceMs))])
+      await Promise.all([
+        rulesLoop.stop(),
+        scheduler.stop(),
+        promoter.stop(),
+        ...workers.map((worker) => worker.stop(graceMs)),
+      ])
       // After the last ends: they make room for other instances.
       stopTellingRoom()
     },

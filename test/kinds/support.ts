@@ -19,7 +19,7 @@ import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { createMaintenance } from '../../src/workers/maintenance.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
 import { runnableKinds } from '../../src/workers/runnable-kinds.ts'
-import { watchQueries } from '../workers/support.ts'
+import { watchRules } from '../workers/support.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
@@ -59,8 +59,8 @@ export interface Workers {
   readonly mailbox: Awaited<ReturnType<typeof createHandlers>>['mailbox']
   readonly store: ObjectStore
   enqueue(job: EnqueueInput): Promise<string>
-  /** How often limits and pauses have been read. */
-  rulesRead(): number
+  /** Limits and pauses as they are now are in force. */
+  rulesInForce(): Promise<void>
   job(id: string): Promise<JobState>
   /** Waits until the job is in the status, and answers it. */
   reached(id: string, status: JobState['status'], withinMs?: number): Promise<JobState>
@@ -85,10 +85,7 @@ export async function startWorkers(
   })
   events.on((event) => told.push(event))
   const pools = createPools(database.url)
-  let rulesRead = 0
-  watchQueries(pools.commit, (name) => {
-    if (name === 'read_claim_rules') rulesRead += 1
-  })
+  const reads = watchRules(pools)
   const listener = createListener({ url: database.url, onLost: () => undefined, onRestored: () => undefined })
   const catalogue = kindCatalogue([], config.kindOverrides)
   await registerKinds(pools.api, catalogue)
@@ -157,7 +154,7 @@ export async function startWorkers(
       return jobId
     },
     job,
-    rulesRead: () => rulesRead,
+    rulesInForce: () => reads.inForce(wakeup),
     async reached(id, status, withinMs) {
       return until(
         async () => {

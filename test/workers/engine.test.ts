@@ -531,7 +531,7 @@ describe.each([4, 64])('N04: a bucket of 5 that refills with 5 a second, with %i
 
 test('a paused kind is not started, what runs goes on, and resume takes effect at once', async () => {
   const gates = new Map<string, PromiseWithResolvers<void>>()
-  const { rulesRead } = await start(
+  const { rulesInForce } = await start(
     [
       kind('held', async ({ job: facts }) => {
         const gate = Promise.withResolvers<void>()
@@ -544,9 +544,8 @@ test('a paused kind is not started, what runs goes on, and resume takes effect a
   )
   const ids = await enqueue('held', 4)
   await until(() => gates.size === 2, 'two run')
-  const before = rulesRead()
   await database.sql(`insert into mdm.aa_queue_pause (job_kind, paused_by) values ('held', 'user:ada')`)
-  await until(() => rulesRead() > before, 'the pause is read')
+  await rulesInForce()
   const [free] = await enqueue('free')
   for (const gate of gates.values()) gate.resolve()
   await becomes(free!, 'done')
@@ -558,6 +557,39 @@ test('a paused kind is not started, what runs goes on, and resume takes effect a
   for (const gate of gates.values()) gate.resolve()
   await reached('done', 5)
   expect((await Promise.all(ids.map(job))).every(({ attempts }) => attempts === 1)).toBe(true)
+})
+
+test('a read of the pauses that was slow does not undo the one after it', async () => {
+  let held = 0
+  const { pools, wakeup } = await start([
+    kind('held', async () => void (held += 1)),
+    kind('free', async () => undefined),
+  ])
+  const slow = Promise.withResolvers<void>()
+  let asked = 0
+  const query = pools.claim.query.bind(pools.claim) as (config: { name?: string }) => Promise<unknown>
+  Object.assign(pools.claim, {
+    async query(config: { name?: string }) {
+      const answer = await query(config)
+      if (config.name === 'find_due_kinds' && ++asked === 1) await slow.promise
+      return answer
+    },
+  })
+  let signals = 0
+  wakeup.on('control', () => (signals += 1))
+  wakeup.signal('control')
+  await until(() => asked === 1, 'the first read is under way')
+  await database.sql(`insert into mdm.aa_queue_pause (job_kind, paused_by) values ('held', 'user:ada')`)
+  await until(() => signals === 2, 'the pause is told')
+  // Time for a second read, did it not wait for the first.
+  for (let i = 0; i < 10; i += 1) await database.sql('select')
+  slow.resolve()
+  await until(() => asked >= 2, 'the second read is under way')
+  await database.sql('select')
+  await enqueue('held')
+  const [free] = await enqueue('free')
+  await becomes(free!, 'done')
+  expect(held).toBe(0)
 })
 
 describe('a graceful stop', () => {

@@ -13,6 +13,7 @@ import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
 import { runnableKinds } from '../../src/workers/runnable-kinds.ts'
 import type { TestDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
 
 /** The worker half of an instance, as the service wires it, without HTTP. */
 export interface TestEngine {
@@ -25,8 +26,8 @@ export interface TestEngine {
   readonly told: Event[]
   /** Claim statements so far: how many jobs each brought. */
   readonly claims: number[]
-  /** How often pauses, limits and weights have been read. */
-  rulesRead(): number
+  /** Pauses, limits and weights as they are now are in force. */
+  rulesInForce(): Promise<void>
   stop(graceMs?: number): Promise<void>
 }
 
@@ -56,16 +57,10 @@ export async function startEngine(
   events.on((event) => told.push(event))
   const pools = createPools(database.url)
   const claims: number[] = []
-  // They count together: the rules are taken over when the last of the three has answered.
-  const answered = { read_claim_rules: 0, count_living_instances: 0, find_due_kinds: 0 }
-  const count = (name: string | undefined): void => {
-    if (name !== undefined && name in answered) answered[name as keyof typeof answered] += 1
-  }
+  const reads = watchRules(pools)
   watchQueries(pools.claim, (name, rows) => {
-    if (name === 'find_due_kinds') count(name)
-    else claims.push(rows)
+    if (name !== 'find_due_kinds') claims.push(rows)
   })
-  watchQueries(pools.commit, count)
   const listener = createListener({ url: database.url, onLost: () => undefined, onRestored: () => undefined })
   const instance = createInstance({
     db: pools.commit,
@@ -122,16 +117,42 @@ export async function startEngine(
     events,
     told,
     claims,
-    rulesRead: () => Math.min(...Object.values(answered)),
+    rulesInForce: () => reads.inForce(wakeup),
     stop: (graceMs = 5_000) => (stopped ??= end(graceMs)),
   }
 }
 
-/** Tells of each statement that has answered: its prepared name, and how many rows it brought. */
-export function watchQueries(pool: Pool, hear: (name: string | undefined, rows: number) => void): void {
+/** Watches the reads of pauses, limits and weights, which are taken over when the last of their three statements has answered. */
+export function watchRules(pools: Pools): { inForce(wakeup: Wakeup): Promise<void> } {
+  const answered = { read_claim_rules: 0, count_living_instances: 0, find_due_kinds: 0 }
+  let begun = 0
+  const hear = (name: string | undefined): void => {
+    if (name !== undefined && name in answered) answered[name as keyof typeof answered] += 1
+  }
+  watchQueries(pools.claim, hear)
+  watchQueries(pools.commit, hear, (name) => {
+    if (name === 'read_claim_rules') begun += 1
+  })
+  return {
+    async inForce(wakeup) {
+      // One that is under way may not have seen what has changed; the next has.
+      const underWay = begun
+      wakeup.signal('control')
+      await until(() => Math.min(...Object.values(answered)) > underWay, 'the rules are read anew')
+    },
+  }
+}
+
+/** Tells of each statement that has answered: its prepared name, and how many rows it brought; and of each that is sent. */
+export function watchQueries(
+  pool: Pool,
+  hear: (name: string | undefined, rows: number) => void,
+  onSent: (name: string | undefined) => void = () => undefined,
+): void {
   const query = pool.query.bind(pool) as (config: QueryConfig) => Promise<{ rows: unknown[] }>
   Object.assign(pool, {
     async query(config: QueryConfig) {
+      onSent(config.name)
       const result = await query(config)
       hear(config.name, result.rows.length)
       return result
