@@ -1,5 +1,7 @@
 import type { Bench } from './bench.ts'
 
+const counts = ['1', '2', '4']
+
 /** Instances beside each other on one database. */
 export const processes: Bench = {
   name: 'processes',
@@ -10,10 +12,12 @@ export const processes: Bench = {
     { figure: 'serverMicros', title: 'server us', digits: 1 },
   ],
   compared: { figure: 'perSecond', better: 'more' },
-  peers: ['1'],
-  subjects: ['1', '2', '4'].map((count) => ({
-    name: count,
-    script: 'stellwerk-processes.ts',
-    options: { processes: count },
-  })),
+  peers: counts.flatMap((count) => [`${count}: graphile`, `${count}: pg-boss`]),
+  subjects: counts.flatMap((count) =>
+    ['stellwerk', 'graphile', 'pg-boss'].map((name) => ({
+      name: `${count}: ${name}`,
+      script: `${name}-processes.ts`,
+      options: { processes: count },
+    })),
+  ),
 }

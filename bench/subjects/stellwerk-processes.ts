@@ -1,26 +1,19 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { migrate } from '../../src/db/migrate.ts'
 import { defineKind, z } from '../../src/index.ts'
 import { kindCatalogue } from '../../src/workers/kind-catalogue.ts'
 import { registerKinds } from '../../src/workers/register-kinds.ts'
 import { withClient } from '../measure.ts'
 import { runStep } from '../step.ts'
+import { asInstance, drainTogether, runUntilDrained, tellStart } from './instances.ts'
 import { startWorkers } from './stellwerk-workers.ts'
 import { untilNone } from './until-none.ts'
 
-// Several instances drain one backlog together; the processor time of the instances is not in the table.
-
-const asInstance = process.argv[3] === 'instance'
-let told = false
 const kind = defineKind({
   name: 'nothing',
   payload: z.object({ i: z.int() }),
   example: { i: 0 },
   async run() {
-    if (told) return
-    told = true
-    process.send!('started')
+    tellStart()
   },
 })
 
@@ -40,26 +33,11 @@ await runStep({
     })
   },
   async measure({ url, options }, meter) {
-    if (asInstance) {
-      const stop = await startWorkers(url, { kinds: [kind] })
-      await once(process, 'disconnect')
-      await stop()
-      process.exit()
-    }
-    const instances = Array.from({ length: Number(options.processes) }, () =>
-      fork(import.meta.filename, ['measure', 'instance']),
-    )
-    await Promise.race(instances.map((instance) => once(instance, 'message')))
-    meter.begin()
-    await untilNone(url, `select from mdm.aa_job where lane = 0 limit 1`)
-    await untilNone(url, 'select from mdm.aa_claim limit 1')
-    const figures = meter.end()
-    for (const instance of instances) {
-      const ended = once(instance, 'exit')
-      instance.disconnect()
-      await ended
-    }
-    return figures
+    if (asInstance) return runUntilDrained(await startWorkers(url, { kinds: [kind] }))
+    return drainTogether(import.meta.filename, Number(options.processes), meter, async () => {
+      await untilNone(url, `select from mdm.aa_job where lane = 0 limit 1`)
+      await untilNone(url, 'select from mdm.aa_claim limit 1')
+    })
   },
   async check({ url, jobs }) {
     await withClient(url, async (client) => {

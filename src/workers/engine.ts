@@ -199,6 +199,7 @@ export function createEngine(deps: EngineDeps): Engine {
       const warm = specs.length > 0 ? warmUp() : undefined
       for (const spec of specs) workers.push(await openPool(spec))
       await warm
+      leave.push(wakeup.on('control', rulesLoop.ring))
       // Never without them: what is paused would be claimed.
       await readRules()
       leave.push(
@@ -206,12 +207,11 @@ export function createEngine(deps: EngineDeps): Engine {
           for (const worker of workers) worker.wake()
           promoter.wake()
         }),
-        wakeup.on('control', rulesLoop.ring),
       )
       stopTellingRoom = events.on((event) => {
         if (rules.hasCaps() && makesRoom(event, rules)) wakeup.signal('work')
       })
-      rulesLoop.start()
+      rulesLoop.start(readRulesEveryMs)
       if (workers.length > 0) {
         promoter.start()
         scheduler.start()

@@ -4,7 +4,8 @@ import type { Pulse } from './pulses.ts'
 
 /** Work that is done again and again until the process stops. */
 export interface Loop {
-  start(): void
+  /** `inMs`: the first turn comes after so many milliseconds, or when it rings; it may have rung before. */
+  start(inMs?: number): void
   /** There may be something to do: the next turn comes at once. */
   ring(): void
   /** No further turn; resolves when the one under way has ended. */
@@ -42,7 +43,8 @@ export function createLoop({ name, turn, retryAfterMs, atMostEveryMs = 0, events
     }
   }
 
-  const run = async (): Promise<void> => {
+  const run = async (inMs: number): Promise<void> => {
+    if (inMs > 0) await bell.wait(inMs)
     while (!stopped) {
       const startedAt = performance.now()
       const pauseMs = await once()
@@ -54,8 +56,8 @@ export function createLoop({ name, turn, retryAfterMs, atMostEveryMs = 0, events
   }
 
   return {
-    start() {
-      running ??= run()
+    start(inMs = 0) {
+      running ??= run(inMs)
     },
     ring: bell.ring,
     async stop() {
