@@ -19,10 +19,10 @@ await runStep({
       )
     await utils.release()
   },
-  async measure({ url, options }, meter) {
+  async measure({ url, jobs, options }, meter) {
     // A job that is done is deleted.
     if (!asInstance)
-      return drainTogether(import.meta.filename, Number(options.processes), meter, () =>
+      return drainTogether(import.meta.filename, { count: Number(options.processes), jobs }, meter, () =>
         untilNone(url, 'select from graphile_worker._private_jobs limit 1'),
       )
     const runner = await run({

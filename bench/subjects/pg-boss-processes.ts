@@ -21,14 +21,14 @@ await runStep({
       )
     await boss.stop()
   },
-  async measure({ url, options }, meter) {
+  async measure({ url, jobs, options }, meter) {
     if (!asInstance)
-      return drainTogether(import.meta.filename, Number(options.processes), meter, () =>
+      return drainTogether(import.meta.filename, { count: Number(options.processes), jobs }, meter, () =>
         untilNone(url, `select from pgboss.job where name = 'nothing' and state <> 'completed' limit 1`),
       )
     const boss = await open(url)
     const batches = { batchSize: 1_000, localConcurrency: 2, burstWhenBatchFull: true }
-    await boss.work<{ i: number }>('nothing', batches, async () => tellStart())
+    await boss.work<{ i: number }>('nothing', batches, async (batch) => tellStart(batch.length))
     return runUntilDrained(() => boss.stop())
   },
   async check({ url, jobs }) {

@@ -32,12 +32,11 @@ await runStep({
         )
     })
   },
-  async measure({ url, options }, meter) {
+  async measure({ url, jobs, options }, meter) {
     if (asInstance) return runUntilDrained(await startWorkers(url, { kinds: [kind] }))
-    return drainTogether(import.meta.filename, Number(options.processes), meter, async () => {
-      await untilNone(url, `select from mdm.aa_job where lane = 0 limit 1`)
-      await untilNone(url, 'select from mdm.aa_claim limit 1')
-    })
+    return drainTogether(import.meta.filename, { count: Number(options.processes), jobs }, meter, () =>
+      untilNone(url, 'select from mdm.aa_claim limit 1'),
+    )
   },
   async check({ url, jobs }) {
     await withClient(url, async (client) => {

@@ -1,6 +1,6 @@
 import { candidatesUnderCaps, pickedUnderCaps, type CappedParams } from './claim-capped-parts.ts'
 import { claimStatement } from './claim-statement.ts'
-import { moveToRunning, type ClaimParams } from './claim-parts.ts'
+import { moveCapped, type ClaimParams } from './claim-parts.ts'
 
 /** The claim under caps of pools with dispatch `priority`; in the transaction that holds the lock of `try_caps_lock`. */
 export const claimCappedByPriority = claimStatement<[...ClaimParams, ...CappedParams]>(
@@ -8,5 +8,5 @@ export const claimCappedByPriority = claimStatement<[...ClaimParams, ...CappedPa
   `-- pending -> running for jobs that stand under a cap, as many as it has room for, by priority and due time; lives on aa_job_by_kind and aa_claim
 with recursive ${candidatesUnderCaps},
 ${pickedUnderCaps('c.priority, c.available_at, c.id')},
-${moveToRunning()}`,
+${moveCapped}`,
 )

@@ -1,5 +1,5 @@
 import type { FairParams, PastKeys } from './claim-fair.ts'
-import { begunWith, metOnTheWay, microsAsTime, moveToRunning, type ClaimParams } from './claim-parts.ts'
+import { inTurn, metOnTheWay, microsAsTime, moveInTurn, type ClaimParams } from './claim-parts.ts'
 import { claimStatement } from './claim-statement.ts'
 import type { PlainList } from './settle-parts.ts'
 
@@ -13,7 +13,7 @@ export const claimFairByKind = claimStatement<
   'claim_fair_by_kind',
   `-- pending -> running, fairly between tenants, for some kinds; lives on aa_job_by_kind
 -- Rows are compared as (kind, tenant) and ordered as the index is: no other index can serve that, whatever the statistics make the planner think.
-with recursive ${begunWith('aa_job_by_kind')},
+with recursive ${inTurn('aa_job_by_kind')},
 -- A hop takes the next pair without a key, or the next with one, whichever comes first; k is the place of the next with one, past the pair's own.
 pair as (
   select k.kind, 0 as arm, $8::uuid as tenant_id, null::int as priority, null::timestamptz as available_at, null::uuid as id, null::tid as tid, 0 as n, false as usable,
@@ -91,5 +91,5 @@ picked as materialized (
    cross join lateral (select j.ctid as tid from mdm.aa_job j where j.ctid = t.tid and j.lane = 0 for update skip locked) l
    limit $5::int),
 ${metOnTheWay('aa_job_by_kind', 'select (select count(*) from pair) + count(*), coalesce(sum(o.looks), 0) from open o')},
-${moveToRunning('(select met from way)', 'exists (select from open)')}`,
+${moveInTurn('exists (select from open)')}`,
 )

@@ -1,5 +1,5 @@
 import type { FairParams, PastKeys } from './claim-fair.ts'
-import { begunWith, metOnTheWay, microsAsTime, moveToRunning, noKey, type ClaimParams } from './claim-parts.ts'
+import { inTurn, metOnTheWay, microsAsTime, moveInTurn, noKey, type ClaimParams } from './claim-parts.ts'
 import { claimStatement } from './claim-statement.ts'
 import type { PlainList } from './settle-parts.ts'
 
@@ -10,7 +10,7 @@ export const claimFairOfTenants = claimStatement<
   'claim_fair_of_tenants',
   `-- pending -> running, fairly between some tenants; lives on aa_job_by_kind
 -- Rows are compared as (kind, tenant) and ordered as the index is: no other index can serve that, whatever the statistics make the planner think.
-with ${begunWith('aa_job_by_kind')},
+with ${inTurn('aa_job_by_kind')},
 rotation as (
   select t.tenant_id, case when t.tenant_id > $8::uuid then 0 else 1 end as arm, coalesce(($11::jsonb ->> t.tenant_id::text)::int, 1) as weight,
          case when t.tenant_id = $12::uuid then $13::int else 0 end as taken
@@ -52,5 +52,5 @@ picked as materialized (
    cross join lateral (select j.ctid as tid from mdm.aa_job j where j.ctid = t.tid and j.lane = 0 for update skip locked) l
    limit $5::int),
 ${metOnTheWay('aa_job_by_kind', 'select cardinality($4::text[]) * cardinality($20::uuid[]) + count(*), coalesce(sum(h.weight), 0) * $10::int from head h')},
-${moveToRunning('(select met from way)', 'exists (select from due)')}`,
+${moveInTurn('exists (select from due)')}`,
 )

@@ -1,4 +1,4 @@
-import { begunWith, metOnTheWay, microsAsTime, moveToRunning, type ClaimParams } from './claim-parts.ts'
+import { inTurn, metOnTheWay, microsAsTime, moveInTurn, type ClaimParams } from './claim-parts.ts'
 import { claimStatement } from './claim-statement.ts'
 import type { PlainList } from './settle-parts.ts'
 
@@ -32,7 +32,7 @@ export const claimFair = claimStatement<[...ClaimParams, ...FairParams, ...PastK
   'claim_fair',
   `-- pending -> running, fairly between tenants; lives on aa_job_by_tenant
 -- Ranges in place of equality, and the index's whole order: no other index can serve them, whatever the statistics make the planner think.
-with recursive ${begunWith('aa_job_by_tenant')},
+with recursive ${inTurn('aa_job_by_tenant')},
 -- A hop takes the next tenant without a key, or the next with one, whichever comes first; k is the place of the next with one.
 walk as (
   select 0 as arm, $8::uuid as tenant_id, null::int as priority, null::timestamptz as available_at, null::uuid as id, 0 as n, false as usable,
@@ -89,5 +89,5 @@ turn as (
 picked as materialized (
   select id, tid from turn order by round, arm, tenant_id, rn limit $5::int),
 ${metOnTheWay('aa_job_by_tenant', 'select (select count(*) from walk) + count(*), coalesce(sum(s.weight), 0) * greatest($10::int, 1) from seen s')},
-${moveToRunning('(select met from way)')}`,
+${moveInTurn()}`,
 )

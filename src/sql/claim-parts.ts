@@ -41,7 +41,7 @@ export const keyOf = (row: ClaimedRow): readonly [priority: number, availableMic
   row[0],
 ]
 
-/** SQL for what `moveToRunning` hands on of each job; what is the same for all of them stands once, in `told`. */
+/** SQL for what a claim hands on of each job; what is the same for all of them stands once, in `told`. */
 const transferred = `j.id, j.tenant_id, j.job_kind, j.payload::text as payload, j.attempts, j.max_attempts, j.priority,
             date_part('epoch', j.created_at) * 1000 as created, date_part('epoch', j.available_at) * 1000 as available, null as claimed,
             j.idempotency_key, j.correlation_id, null as claim, case when j.id = (select id from picked limit 1) then (select told from told) end as told`
@@ -49,32 +49,38 @@ const transferred = `j.id, j.tenant_id, j.job_kind, j.payload::text as payload, 
 /**
  * pending -> running for the rows of `picked` (columns id, tid, in the order of their turns). The update goes by ctid: joined on id with a limit
  * above one it became a scan of the whole table. The claim row is written with it; no journal row is (+10 us a job): the facts stand on the job.
- * Rows come as the update finds them, straight from it, and `claimStatement` puts them in order: a join and a sort for that, with all that each row
- * carried through them, were a tenth of a claim. `found` is SQL for whether due jobs were found: if others had locked them all, one row of nulls says so.
+ * Rows come as the update finds them, and `claimStatement` puts them in order: a join and a sort for that, with all that each row carried through
+ * them, were a tenth of a claim.
  */
-export const moveToRunning = (met = 'null', found: string | null = null): string => {
-  const update = `update mdm.aa_job j
+const moveToRunning = (met: string, noted: string): string => `noted as (
+  insert into mdm.aa_claim (instance_id, lease, job_ids)
+  select $2::uuid, $3::bigint, array_agg(id) from picked having count(*) > 0${noted}
+  returning id, job_ids),
+told as (
+  select json_build_object('claimId', id::text, 'claimedMs', date_part('epoch', now()) * 1000, 'met', ${met}, 'ids', job_ids)::text as told from noted),
+moved as (
+  update mdm.aa_job j
      set status = 'running', claimed_by = $1, claimed_at = now(), heartbeat_at = null, attempts = j.attempts + 1, runs = j.runs + 1,
          revision = j.revision + 1, claim_revision = j.revision + 1, lease = $3::bigint
    where j.ctid = any (array(select tid from picked))
-  returning ${transferred}`
-  return `noted as (
-  insert into mdm.aa_claim (instance_id, lease, job_ids)
-  select $2::uuid, $3::bigint, array_agg(id) from picked having count(*) > 0
-  returning id, job_ids),
-told as (
-  select json_build_object('claimId', id::text, 'claimedMs', date_part('epoch', now()) * 1000, 'met', ${met}, 'ids', job_ids)::text as told from noted)${
-    found === null
-      ? `
-${update}`
-      : `,
-moved as (
-  ${update})
-select * from moved
+  returning ${transferred})
+select * from moved`
+
+/** The end of a claim under caps, whose transaction holds a lock of its own. */
+export const moveCapped = moveToRunning('null', '')
+
+/**
+ * The end of a claim that began with `inTurn`. `found` is SQL for whether due jobs were found: if others had locked them all, or another claim
+ * has its turn, one row without a job says so.
+ */
+export const moveInTurn = (found = 'false'): string => `${moveToRunning(
+  '(select met from way)',
+  `
+     and setval('mdm.aa_claim_last', pg_current_xact_id()::text::bigint) > 0`,
+)}
  union all
-select ${'null, '.repeat(13)}null where not exists (select from moved) and ${found}`
-  }`
-}
+select ${'null, '.repeat(13)}case when not exists (select from begun) then 'busy' end
+ where not exists (select from moved) and (${found} or not exists (select from begun))`
 
 /** An index that every database has is looked up when the statement is planned; one that is made for a pool may be missing, and counts nothing. */
 type CountedIndex = 'aa_job_by_tenant' | 'aa_job_by_kind' | 'aa_job_by_priority' | 'aa_job_by_kind_priority'
@@ -85,8 +91,18 @@ function givenBy(index: CountedIndex): string {
   return `select pg_stat_get_xact_tuples_returned(${name}) as entries, pg_stat_get_xact_tuples_fetched(${name}) as alive, pg_stat_get_xact_blocks_fetched(${name}) as pages`
 }
 
-/** Has to be read before the index is. */
-export const begunWith = (index: CountedIndex): string => `begun as materialized (${givenBy(index)})`
+/**
+ * One claim after the other, over all instances: no row where another one has its turn, or ended it after this one's snapshot. For each job that was
+ * claimed since its snapshot a claim has to look at its new version, ten times as dear as to claim it: two at once were slower than one, and of four
+ * instances one ran after the others for seconds, with locks on all that it had looked at, for which their ends waited. A transaction in the future
+ * comes from the dump of another server. Has to be read before the index is.
+ */
+export const inTurn = (index: CountedIndex): string => `begun as materialized (
+  ${givenBy(index)}
+   where case when pg_try_advisory_xact_lock(hashtextextended('stellwerk claim', 0))
+              then (select pg_visible_in_snapshot(c.last_value::text::xid8, pg_current_snapshot()) or c.last_value::text::xid8 > pg_current_xact_id()
+                      from mdm.aa_claim_last c)
+              else false end)`
 
 /**
  * What the statement met on its way, if it had to walk far for what it brought: SQL over `needed` (probes, jobs), how often it had to enter the

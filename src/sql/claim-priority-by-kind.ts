@@ -1,11 +1,4 @@
-import {
-  begunWith,
-  moveToRunning,
-  metOnTheWay,
-  pastTime,
-  type ClaimParams,
-  type PriorityParams,
-} from './claim-parts.ts'
+import { inTurn, moveInTurn, metOnTheWay, pastTime, type ClaimParams, type PriorityParams } from './claim-parts.ts'
 import { claimStatement } from './claim-statement.ts'
 
 /** How many of a kind are looked at: twice an even share, so that one kind may lead and rows locked by others are skipped. */
@@ -19,7 +12,7 @@ const depth = 'greatest(2 * $5::int / cardinality($4::text[]), least($5::int, 32
 export const claimPriorityByKind = claimStatement<[...ClaimParams, ...PriorityParams, pairBounds: string]>(
   'claim_priority_by_kind',
   `-- pending -> running, by priority and due time, for some kinds; lives on aa_job_by_kind_priority, and on aa_job_by_kind or aa_job_by_tenant for pairs whose bucket is in use
-with ${begunWith('aa_job_by_kind_priority')},
+with ${inTurn('aa_job_by_kind_priority')},
 ahead as materialized (
   select h.* from begun, unnest($4::text[]) k(kind)
    cross join lateral (
@@ -50,11 +43,11 @@ picked as materialized (
            where j.lane = 0 and j.job_kind = o.kind and j.tenant_id >= o.tenant_id and j.tenant_id <= o.tenant_id and j.available_at <= now()
            order by j.tenant_id, j.priority, j.available_at, j.id
            limit b.most::int) h
-        where o.kind = any ($4::text[]) and not $6::jsonb ? b.pair and not $7::jsonb ? o.tenant_id::text and ($8::uuid[] is null or o.tenant_id = any ($8)))
+        where (select true from begun) and o.kind = any ($4::text[]) and not $6::jsonb ? b.pair and not $7::jsonb ? o.tenant_id::text and ($8::uuid[] is null or o.tenant_id = any ($8)))
        order by priority, available_at, id) t
    cross join lateral (select j.ctid as tid from mdm.aa_job j where j.ctid = t.tid and j.lane = 0 for update skip locked) l
    where not exists (select from bound) or (t.priority, t.available_at, t.id) <= (select priority, available_at, id from bound)
    limit $5::int),
 ${metOnTheWay('aa_job_by_kind_priority', `select cardinality($4::text[]), ${depth} * cardinality($4::text[])`)},
-${moveToRunning('(select met from way)')}`,
+${moveInTurn()}`,
 )

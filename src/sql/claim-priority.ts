@@ -1,18 +1,11 @@
-import {
-  begunWith,
-  moveToRunning,
-  metOnTheWay,
-  pastTime,
-  type ClaimParams,
-  type PriorityParams,
-} from './claim-parts.ts'
+import { inTurn, moveInTurn, metOnTheWay, pastTime, type ClaimParams, type PriorityParams } from './claim-parts.ts'
 import { claimStatement } from './claim-statement.ts'
 
 /** The claim of pools with dispatch `priority` that serve all kinds: the seed's global order. */
 export const claimPriority = claimStatement<[...ClaimParams, ...PriorityParams]>(
   'claim_priority',
   `-- pending -> running, by priority and due time; lives on aa_job_by_priority
-with ${begunWith('aa_job_by_priority')},
+with ${inTurn('aa_job_by_priority')},
 picked as materialized (
   select j.id, j.ctid as tid
     from mdm.aa_job j
@@ -24,5 +17,5 @@ picked as materialized (
    limit $5::int
      for update skip locked),
 ${metOnTheWay('aa_job_by_priority', 'select 1, $5::int')},
-${moveToRunning('(select met from way)')}`,
+${moveInTurn()}`,
 )

@@ -1,4 +1,4 @@
-import { foundLocked, type ClaimedRow, type Met } from './claimed-row.ts'
+import { heldUpBy, type ClaimedRow, type Met } from './claimed-row.ts'
 import type { ClaimParams } from './claim-parts.ts'
 import { readClaim } from './read-claim.ts'
 import { statement, type Queryable, type Statement } from './statement.ts'
@@ -12,7 +12,7 @@ interface Told {
   readonly ids: readonly string[]
 }
 
-/** Declares a claim whose text ends with `moveToRunning`: its rows come in the order of their turns. */
+/** Declares a claim whose text ends with `moveInTurn` or `moveCapped`: its rows come in the order of their turns. */
 export function claimStatement<Params extends readonly [...ClaimParams, ...unknown[]]>(
   name: string,
   text: string,
@@ -27,7 +27,7 @@ export function claimStatement<Params extends readonly [...ClaimParams, ...unkno
 
 /** Puts rows in the order of their turns, with what is told once in each of them; null: it was not told. */
 function inTurn(rows: ClaimedRow[]): ClaimedRow[] | null {
-  if (rows.length === 0 || foundLocked(rows)) return rows
+  if (rows.length === 0 || heldUpBy(rows) !== null) return rows
   const json = rows.find((row) => row[13] !== null)?.[13]
   if (json === undefined) return null
   const { claimId, claimedMs, met, ids } = JSON.parse(json!) as Told

@@ -15,7 +15,7 @@ export type ClaimedRow = [
   correlationId: string | null,
   claimId: string,
   /** What the statement had to walk past, if it was far; the same in each row. */
-  met?: Met | null,
+  met?: Met | 'busy' | null,
 ]
 
 /**
@@ -24,6 +24,9 @@ export type ClaimedRow = [
  */
 export type Met = 'dead' | 'foreign' | 'pages'
 
-/** Whether a claim found due jobs, and others had locked them all. */
-export const foundLocked = (rows: readonly ClaimedRow[]): boolean =>
-  rows.length === 1 && (rows[0]?.[0] ?? null) === null
+/** Why a claim brought nothing though something may be due. Busy: another claim had its turn. Locked: it found due jobs, and others had locked them all. */
+export function heldUpBy(rows: readonly ClaimedRow[]): 'busy' | 'locked' | null {
+  const [row] = rows
+  if (rows.length !== 1 || (row![0] ?? null) !== null) return null
+  return row![13] === 'busy' ? 'busy' : 'locked'
+}

@@ -3,9 +3,10 @@ import { statement } from './statement.ts'
 export const promoteJobs = statement<[limit: number], { promoted: number; nextMs: number | null }>(
   'promote_jobs',
   `-- lane 1 -> lane 0 for jobs whose time has come; says how many, and in how many milliseconds the next is due; lives on aa_job_waiting
+-- One instance at a time: several would look at one another's jobs anew, as claims did (src/sql/claim-parts.ts).
 with due as materialized (
   select ctid as tid from mdm.aa_job
-   where lane = 1 and available_at <= now()
+   where (select pg_try_advisory_xact_lock(hashtextextended('stellwerk promote', 0))) and lane = 1 and available_at <= now()
    order by available_at
    limit $1::int
      for update skip locked),

@@ -126,7 +126,7 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
       woken = true
       look()
     },
-    isAtRest: () => exhausted && failures === 0 && underWay === undefined,
+    isAtRest: () => exhausted && retryInMs() === null && failures === 0 && underWay === undefined,
     async stop() {
       stopped = true
       clearTimeout(timer)

@@ -2,6 +2,7 @@ import type { PastKeys } from '../sql/claim-fair.ts'
 import { keyOf, noKey, type PastKey } from '../sql/claim-parts.ts'
 import type { ClaimedRow } from '../sql/claimed-row.ts'
 import { plainList } from '../sql/settle-parts.ts'
+import type { ClaimRules } from './claim-rules.ts'
 
 /**
  * Where a claim begins, learnt from how far the last one had to walk. Two things lie in its way. What was claimed: its entries stay in the index,
@@ -61,7 +62,7 @@ interface Keys {
   lastMs: number
 }
 
-export function createClaimWalk(): ClaimWalk {
+export function createClaimWalk({ isAlone }: Pick<ClaimRules, 'isAlone'>): ClaimWalk {
   const none = (): Keys => ({ of: new Map(), served: '', since: -Infinity, lastMs: longestMs })
   const keys: Record<WalkForm, Keys> = { tenant: none(), pair: none(), priority: none() }
   let form: WalkForm = 'tenant'
@@ -141,8 +142,9 @@ export function createClaimWalk(): ClaimWalk {
         return
       }
       const met = first[13] ?? null
-      // Pages that were walked past for nothing are of dead entries, as a rule; where a tenant's are met behind the last claimed job too, they are not.
-      const isNotDead = form === 'tenant' && !atFront && held.of.size < mostKeys
+      // Pages that were walked past for nothing are of dead entries, as a rule; where a tenant's are met behind the last claimed job too, they are not,
+      // unless other instances claim there.
+      const isNotDead = form === 'tenant' && !atFront && held.of.size < mostKeys && isAlone()
       if (met === 'foreign' || (met === 'pages' && isNotDead)) foreignSince = performance.now()
       else if (met !== null) dead = true
       else if (atFront) dead = false

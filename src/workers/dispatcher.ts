@@ -4,7 +4,7 @@ import { broughtAll, firstRotation, rotate, roundsFor, type Rotation } from '../
 import { claimFairByKind } from '../sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../sql/claim-fair-of-tenants.ts'
 import { claimFair } from '../sql/claim-fair.ts'
-import { foundLocked, type ClaimedRow } from '../sql/claimed-row.ts'
+import { heldUpBy, type ClaimedRow } from '../sql/claimed-row.ts'
 import type { ClaimParams } from '../sql/claim-parts.ts'
 import { claimPriorityByKind } from '../sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../sql/claim-priority.ts'
@@ -33,6 +33,8 @@ export interface Dispatcher {
   tookAll(): boolean
   /** There may be due jobs, or room under a cap. */
   wake(): void
+  /** Whether the last claim came to nothing since others were claiming. */
+  isHeldUp(): boolean
   /** When to look again, in milliseconds, since others were just claiming what is due or it may have been stepped over; null: nothing of the sort. */
   retryInMs(): number | null
 }
@@ -45,20 +47,21 @@ interface DispatcherDeps {
   readonly rules: ClaimRules
 }
 
-/** Somebody may hold a lock on a due job for long. */
-const longestContentionMs = 500
+/** A claim of 2,000 jobs has its turn for 30 ms; somebody may hold a lock on a due job for long. */
+const longestMs = { busy: 16, locked: 500 }
 
 /** Decides which claim statement runs, and where the rotation over the tenants stands. */
 export function createDispatcher({ spec, pool, worker, instanceId, rules }: DispatcherDeps): Dispatcher {
   let rotation: Rotation = firstRotation
   const unheard = createUnheardClaims(pool)
   const capped = createCappedDispatcher({ spec, pool, worker, instanceId, rules, unheard })
-  const walk = createClaimWalk()
+  const walk = createClaimWalk(rules)
   let cappedFirst = false
   let tookAll = false
   /** Whether the last claim was made kind by kind. */
   let byKind = false
-  /** How many claims in a row have found due jobs that others were just claiming. */
+  /** What held the last claim up, and how many in a row. */
+  let heldUp: ReturnType<typeof heldUpBy> = null
   let contended = 0
 
   /** Jobs of kinds that are not served here are due. */
@@ -76,7 +79,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
     const canStepOver = isForeignDue && !leavesOutPairs && (form === 'priority' || spec.tenantIds === null)
     byKind = leavesOutPairs || walk.goesByKind(form, served, isForeignDue)
     const learnt = (rows: readonly ClaimedRow[]): readonly ClaimedRow[] => {
-      if (foundLocked(rows)) return rows
+      if (heldUpBy(rows) !== null) return rows
       // A claim that was not filled by half has brought what is due: the next one looks at the front. And tenants that it did not come to would have
       // no key: their foreign jobs would be walked.
       const stepsOver =
@@ -133,11 +136,11 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       JSON.stringify(shape.excludedPairs),
       JSON.stringify(excluded),
     ]
-    const answer = await unheard.hear(lease, claimRows(params, limit, shape))
-    const isLocked = foundLocked(answer)
-    contended = isLocked ? contended + 1 : 0
-    const rows = isLocked ? [] : answer
-    tookAll = !byKind && !walk.startsBehind() && !isLocked && rows.length < limit
+    const rows = await unheard.hear(lease, claimRows(params, limit, shape))
+    heldUp = heldUpBy(rows)
+    contended = heldUp === null ? 0 : contended + 1
+    if (heldUp !== null) return []
+    tookAll = !byKind && !walk.startsBehind() && rows.length < limit
     if (spec.dispatch === 'fair') {
       const tenantsOfJobs = rows.map((row) => row[1])
       tookAll &&= spec.tenantIds === null && broughtAll(rotation, tenantsOfJobs, limit, rules.weightOf)
@@ -173,8 +176,9 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
     },
     tookAll: () => tookAll,
     wake: capped.wake,
+    isHeldUp: () => heldUp !== null,
     retryInMs() {
-      const freeAgain = contended === 0 ? null : Math.min(2 ** contended, longestContentionMs) * (1 + Math.random())
+      const freeAgain = heldUp === null ? null : Math.min(2 ** contended, longestMs[heldUp]) * (1 + Math.random())
       const times = [freeAgain, capped.retryInMs(), walk.retryInMs()].filter((ms) => ms !== null)
       return times.length === 0 ? null : Math.min(...times)
     },

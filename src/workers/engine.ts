@@ -72,7 +72,7 @@ export function createEngine(deps: EngineDeps): Engine {
   const workers: WorkerPool[] = []
   const names: string[] = []
   const leave: (() => void)[] = []
-  let stopTellingRoom = (): void => undefined
+  let stopListening = (): void => undefined
 
   const scheduler = createScheduler({
     pool: pools.commit,
@@ -89,19 +89,21 @@ export function createEngine(deps: EngineDeps): Engine {
     onPromoted: () => wakeup.signal('work'),
   })
 
+  /** Monotonic milliseconds at which a job of the kind was claimed last. */
+  const claimedAt = new Map<string, number>()
+
   const readRules = async (): Promise<void> => {
+    // What was claimed of late is due as a rule, and what was claimed lies in front of what is left: to walk over 300,000 of them took half a second.
+    const since = performance.now() - readRulesEveryMs
+    const known = [...claimedAt].flatMap(([kind, at]) => (at > since ? [kind] : []))
     const [[row], [living], due] = await Promise.all([
       readClaimRules(pools.commit),
       countLivingInstances(pools.commit, times.deadAfterMs),
       // On the session that never scans the table.
-      findDueKinds(pools.claim),
+      findDueKinds(pools.claim, known),
     ])
     deps.onCounted?.(living!.count)
-    rules.update(
-      row!.rules,
-      living!.count,
-      due.map(({ kind }) => kind),
-    )
+    rules.update(row!.rules, living!.count, [...known, ...due.map(({ kind }) => kind)])
     for (const worker of workers) worker.control()
   }
   // One read after the other: of two at once the older could answer last, and a pause be forgotten until the next.
@@ -208,7 +210,11 @@ export function createEngine(deps: EngineDeps): Engine {
           promoter.wake()
         }),
       )
-      stopTellingRoom = events.on((event) => {
+      stopListening = events.on((event) => {
+        if (event.type === 'jobs:claimed') {
+          const now = performance.now()
+          for (const { kind } of event.jobs) claimedAt.set(kind, now)
+        }
         if (rules.hasCaps() && makesRoom(event, rules)) wakeup.signal('work')
       })
       rulesLoop.start(readRulesEveryMs)
@@ -227,7 +233,7 @@ export function createEngine(deps: EngineDeps): Engine {
         ...workers.map((worker) => worker.stop(graceMs)),
       ])
       // After the last ends: they make room for other instances.
-      stopTellingRoom()
+      stopListening()
     },
     startAtOnce(job, enqueue) {
       for (const worker of workers) {

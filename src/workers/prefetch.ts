@@ -39,12 +39,14 @@ export function createPrefetch(slots: number): Prefetch {
   let waveAt = -Infinity
 
   const count = (now: number): number => {
-    const kept = 0.5 ** Math.min((now - countedAt) / halfLifeMs, 10)
+    const aged = 0.5 ** Math.min((now - countedAt) / halfLifeMs, 10)
     let slowest = 0
     let runs = 0
     for (const [kind, seen] of kinds) {
       if (now - seen.at > forgetAfterMs) kinds.delete(kind)
       else if (seen.runs > 0) slowest = Math.max(slowest, seen.ms / seen.runs)
+      // Of the last runs, however long ago: who comes to four jobs in a tenth of a second since others claim beside it would never see a buffer.
+      const kept = Math.max(aged, Math.min(fewestRuns / seen.runs, 1))
       seen.runs *= kept
       seen.ms *= kept
       runs += seen.runs

@@ -65,6 +65,7 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
       free.wake()
       roomed.wake()
     },
+    isHeldUp: () => free.isHeldUp() || roomed.isHeldUp(),
     retryInMs() {
       const early = woken ? Math.max(nextLookAt - performance.now(), 0) : 0
       const times = [free.retryInMs(), roomed.retryInMs(), early > 0 ? Math.ceil(early) : null]

@@ -115,9 +115,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       })
       return 0
     }
-    // Claims of two instances that meet walk over what the other one has just locked: with one always under way two had less than one, 18,000 jobs a
-    // second for 24,000.
-    const buffer = Math.min(prefetch.size(performance.now()), rules.isAlone() ? Infinity : largestClaim)
+    const buffer = prefetch.size(performance.now())
     const want = spec.slots - running.size - starting.size + buffer - waiting.length
     // A claim costs a round trip: with a buffer it is refilled by halves, not one by one.
     return buffer > 0 && want < buffer / 2 ? 0 : Math.min(want, largestClaim)
@@ -134,7 +132,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     if (runs.length === 0) runs = await dispatcher.claim(want, now, over)
     // What nobody else wants, the tenant over its share may have.
     tookAll = runs.length === 0 || over.length === 0
-    if (runs.length === 0 && over.length > 0) runs = await dispatcher.claim(want, now, [])
+    if (runs.length === 0 && over.length > 0 && !dispatcher.isHeldUp()) runs = await dispatcher.claim(want, now, [])
     tookAll &&= dispatcher.tookAll()
     if (runs.length > 0) receive(runs)
     return runs

@@ -6,8 +6,8 @@ import { claimFairByKind } from '../../src/sql/claim-fair-by-kind.ts'
 import { claimFairOfTenants } from '../../src/sql/claim-fair-of-tenants.ts'
 import { claimFair, type FairParams, type PastKeys } from '../../src/sql/claim-fair.ts'
 import { claimStatement } from '../../src/sql/claim-statement.ts'
-import { foundLocked, type ClaimedRow } from '../../src/sql/claimed-row.ts'
-import { moveToRunning, noKey, type ClaimParams, type PriorityParams, keyOf } from '../../src/sql/claim-parts.ts'
+import { heldUpBy, type ClaimedRow } from '../../src/sql/claimed-row.ts'
+import { moveCapped, noKey, type ClaimParams, type PriorityParams, keyOf } from '../../src/sql/claim-parts.ts'
 import { claimPriorityByKind } from '../../src/sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { createClaimRules } from '../../src/workers/claim-rules.ts'
@@ -384,7 +384,7 @@ test('four claimers at once, 10,000 jobs: none twice, none left', async () => {
         nr % 2 === 0
           ? await claimFair(own.claim, ...params, ...fair, ...noPast, false)
           : await claimFairByKind(own.claim, ...params, ...fair, ...noPast, '{}', '{}')
-      const rows = foundLocked(answer) ? [] : answer
+      const rows = heldUpBy(answer) === null ? answer : []
       rotation = rotate(
         rotation,
         rows.map((row) => row[1]),
@@ -414,7 +414,7 @@ test('the first job of a claim may be changed before it is locked: it stays, and
     `with picked as materialized (
   select j.id, case when j.priority = 1 then '(9999,1)'::tid else j.ctid end as tid from mdm.aa_job j
    where j.job_kind = any ($4::text[]) and j.lane = 0 and $6::jsonb = $7::jsonb order by j.priority limit $5::int),
-${moveToRunning()}`,
+${moveCapped}`,
   )
   const rows = await claim(pools.claim, ...claimParams(worker, kinds, 3))
   const [stored] = await database.sql<{ id: string }>('select id::text from mdm.aa_claim')

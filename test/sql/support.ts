@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { noKey, type ClaimParams } from '../../src/sql/claim-parts.ts'
-import type { ClaimedRow } from '../../src/sql/claimed-row.ts'
+import { heldUpBy, type ClaimedRow } from '../../src/sql/claimed-row.ts'
 import type { PastKeys } from '../../src/sql/claim-fair.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { registerInstance } from '../../src/sql/register-instance.ts'
@@ -91,7 +91,7 @@ export function claimParams(
   ]
 }
 
-/** A claim of a tenant's due jobs, with its lease. */
+/** A claim of a tenant's due jobs, with its lease; made again where somebody else has the turn. */
 export async function claimOf(
   db: Queryable,
   worker: TestWorker,
@@ -100,7 +100,9 @@ export async function claimOf(
   limit = 1,
 ): Promise<{ rows: ClaimedRow[]; lease: string; claimId: string }> {
   const lease = drawLease()
-  const rows = await claimPriority(db, ...claimParams(worker, kinds, limit, { lease }), [tenantId], ...noKey)
+  const params = claimParams(worker, kinds, limit, { lease })
+  const rows = await claimPriority(db, ...params, [tenantId], ...noKey)
+  if (heldUpBy(rows) !== null) return claimOf(db, worker, tenantId, kinds, limit)
   return { rows, lease, claimId: rows[0]?.[12] ?? '' }
 }
 

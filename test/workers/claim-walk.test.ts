@@ -10,7 +10,7 @@ const rowsOf = (tenants: readonly string[], met: Met | null): ClaimedRow[] =>
 
 /** A walk that has met what is dead: the next claims start behind these. */
 function walkBehind(tenants: readonly string[], limit: number) {
-  const walk = createClaimWalk()
+  const walk = createClaimWalk({ isAlone: () => true })
   walk.begin('tenant', served)
   walk.learn(rowsOf(tenants, 'dead'), limit, null)
   walk.begin('tenant', served)

@@ -43,3 +43,21 @@ test('the first run of a quick kind compiles it, and says nothing of the next; t
   prefetch.ran('slow', 0, 30)
   expect(prefetch.size(30)).toBe(0)
 })
+
+test('who comes to a few runs now and then has a buffer by the last of them, however long ago they were', () => {
+  const prefetch = createPrefetch(4)
+  for (let time = 0; time < 2_000; time += 200) {
+    prefetch.size(time)
+    for (let run = 0; run < 4; run += 1) prefetch.ran('quick', time + 1, time + 1.01)
+  }
+  expect(prefetch.size(2_000)).toBe(4_000)
+})
+
+test('one quick run after slow ones of long ago gives no buffer', () => {
+  const prefetch = createPrefetch(4)
+  prefetch.size(0)
+  for (let run = 0; run < 10; run += 1) prefetch.ran('slow', 0, 500)
+  prefetch.size(510)
+  prefetch.ran('slow', 3_000, 3_000.1)
+  expect(prefetch.size(3_010)).toBe(0)
+})

@@ -129,6 +129,25 @@ test('while something else may be due it comes first', async () => {
   expect(engine.startAtOnce({ kind: 'noted', tenantId }, never)).toBeNull()
 })
 
+test('while another instance has its turn to claim, what is due is not known: it goes in pending', async () => {
+  const engine = await startEngine(database, [kind('noted', async () => {})], { pollMs: 60_000 })
+  engines.push(engine)
+  const other = await database.pool.connect()
+  try {
+    await other.query('begin')
+    await other.query(`select pg_advisory_xact_lock(hashtextextended('stellwerk claim', 0))`)
+    const looks = engine.claims.length
+    engine.wakeup.signal('work')
+    await until(() => engine.claims.length > looks, 'it was held up')
+    const { jobId, job } = await enqueued(enqueuerOf(engine), order('noted'))
+    expect(job!()).toMatchObject({ status: 'pending' })
+    await other.query('rollback')
+    await until(isDone(jobId), 'it has run, without a wake-up or the poll')
+  } finally {
+    other.release()
+  }
+})
+
 test('what is paused, under a cap, limited or served elsewhere does not start', async () => {
   const kinds = ['paused', 'capped', 'limited', 'free'].map((name) =>
     kind(name, async () => {}, name === 'limited' ? { defaults: { rateLimit: { rps: 1, burst: 1 } } } : {}),
