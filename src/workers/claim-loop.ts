@@ -24,6 +24,8 @@ interface ClaimLoopDeps {
   readonly claim: (want: number, shape: ClaimShape) => Promise<readonly Run[]>
   /** Whether the last claim brought all that is due for this pool, as far as it is known: another look can wait. */
   readonly tookAll: () => boolean
+  /** Whether the last claim came to nothing since another one had its turn. */
+  readonly isHeldUp: () => boolean
   /** When what this pool could not claim for its caps may be tried again; null: nothing was. */
   readonly retryInMs: () => number | null
   readonly events: Events
@@ -38,10 +40,12 @@ const retryAfterMs = [100, 300, 1_000, 3_000]
 const promotedWithinMs = 15
 
 export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
-  const { wanted, shape, claim, tookAll, retryInMs, events, pulse, pollMs } = deps
+  const { wanted, shape, claim, tookAll, isHeldUp, retryInMs, events, pulse, pollMs } = deps
   /** The last look found nothing more: only a wake-up, the poll or the end of an exclusion makes another one worth while. */
   let exhausted = false
   let woken = false
+  /** Others claim: no wake-up changes that, and where they come by the thousand each would cost a statement. */
+  let waitsForTurn = false
   let stopped = false
   let failures = 0
   let timer: NodeJS.Timeout | undefined
@@ -61,7 +65,8 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
       pulse.next(0)
       failures = 0
       if (atTimer) lateMs = runs.length === 0 ? promotedWithinMs : 0
-      if (!woken && nothingMore(runs, want)) return
+      waitsForTurn = runs.length === 0 && isHeldUp()
+      if ((!woken || waitsForTurn) && nothingMore(runs, want)) return
     }
     pulse.rest()
   }
@@ -114,6 +119,7 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
     clearTimeout(timer)
     timer = setTimeout(() => {
       exhausted = false
+      waitsForTurn = false
       timerFired = true
       look()
     }, ms)
@@ -122,7 +128,7 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   return {
     look,
     wake() {
-      exhausted = false
+      if (!waitsForTurn) exhausted = false
       woken = true
       look()
     },

@@ -33,7 +33,7 @@ export interface Dispatcher {
   tookAll(): boolean
   /** There may be due jobs, or room under a cap. */
   wake(): void
-  /** Whether the last claim came to nothing since others were claiming. */
+  /** Whether the last claim came to nothing since another one had its turn. */
   isHeldUp(): boolean
   /** When to look again, in milliseconds, since others were just claiming what is due or it may have been stepped over; null: nothing of the sort. */
   retryInMs(): number | null
@@ -152,6 +152,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
   return {
     async claim(limit, shape, passedOver) {
       tookAll = false
+      heldUp = null
       const found = await unheard.find()
       if (found.length > 0) return found
       if (shape.caps === null) return claimUncapped(limit, shape, passedOver)
@@ -176,7 +177,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
     },
     tookAll: () => tookAll,
     wake: capped.wake,
-    isHeldUp: () => heldUp !== null,
+    isHeldUp: () => heldUp === 'busy',
     retryInMs() {
       const freeAgain = heldUp === null ? null : Math.min(2 ** contended, longestMs[heldUp]) * (1 + Math.random())
       const times = [freeAgain, capped.retryInMs(), walk.retryInMs()].filter((ms) => ms !== null)

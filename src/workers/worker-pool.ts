@@ -156,6 +156,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     shape,
     claim,
     tookAll: () => tookAll,
+    isHeldUp: dispatcher.isHeldUp,
     retryInMs: dispatcher.retryInMs,
     events,
     pulse: deps.pulse,

@@ -40,6 +40,7 @@ test.each(Array.from({ length: 12 }, (_, turns) => turns))(
         return [{} as Run]
       },
       tookAll: () => false,
+      isHeldUp: () => false,
       retryInMs: () => null,
       events: createEvents(() => undefined),
       pulse: createPulses(Infinity).of('test'),
@@ -69,6 +70,7 @@ test('slots that come free in one turn of the event loop share a claim', async (
       return []
     },
     tookAll: () => true,
+    isHeldUp: () => false,
     retryInMs: () => null,
     events: createEvents(() => undefined),
     pulse: createPulses(Infinity).of('test'),
@@ -92,6 +94,7 @@ test('a claim that brought all there was is made sure of later, one that may hav
       shape: () => shape as unknown as ClaimShape,
       claim: async () => ((asked += 1) === 1 ? [{ kind: 'chore', tenantId: 'a' } as Run] : []),
       tookAll: () => all,
+      isHeldUp: () => false,
       retryInMs: () => null,
       events: createEvents(() => undefined),
       pulse: createPulses(Infinity).of('test'),
@@ -110,4 +113,41 @@ test('a claim that brought all there was is made sure of later, one that may hav
   await new Promise(setImmediate)
   expect(asked).toBe(2)
   await unsure.stop()
+})
+
+test('while another claim has its turn no wake-up asks for it: the next look comes in its time', async () => {
+  let asked = 0
+  const loopOf = (retryMs: number) => {
+    const loop = createClaimLoop({
+      wanted: () => 4,
+      shape: () => shape as unknown as ClaimShape,
+      async claim() {
+        asked += 1
+        // It came while the statement was under way.
+        loop.wake()
+        await new Promise(setImmediate)
+        return []
+      },
+      tookAll: () => false,
+      isHeldUp: () => true,
+      retryInMs: () => retryMs,
+      events: createEvents(() => undefined),
+      pulse: createPulses(Infinity).of('test'),
+      pollMs: 3_600_000,
+    })
+    return loop
+  }
+  const later = loopOf(3_600_000)
+  later.look()
+  for (let turn = 0; turn < 100; turn += 1) {
+    await new Promise(setImmediate)
+    later.wake()
+  }
+  expect(asked).toBe(1)
+  await later.stop()
+
+  const soon = loopOf(5)
+  soon.look()
+  await until(() => asked > 3, 'it asks again and again')
+  await soon.stop()
 })

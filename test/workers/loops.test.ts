@@ -57,6 +57,7 @@ const loops: Record<string, () => void> = {
       shape: never as never,
       claim: never,
       tookAll: () => false,
+      isHeldUp: () => false,
       retryInMs: () => null,
       events,
       pulse: pulses.of('claim loop'),
