@@ -112,7 +112,6 @@ test('bytes go to the bucket and come from it; nothing of them passes through he
 
 test('KINDS 7.4: overwritten after the commit: an error, or what was scanned', async () => {
   await database.sql(`insert into mdm.aa_queue_pause (job_kind, paused_by) values ('virus_scan', 'test')`)
-  await database.sql(`select pg_notify('mdm_control', '')`)
   const upload = await request('good!')
   await upload.put('good!')
   expect((await upload.commit()).errors).toEqual([])

@@ -60,7 +60,7 @@ describe('acceptance', () => {
     const bytes = textPdf()
     // Nothing takes it before the byte is flipped.
     await database.sql(`insert into mdm.aa_queue_pause (job_kind, paused_by) values ('document_process', 'test')`)
-    await database.sql(`select pg_notify('mdm_control', '')`)
+    await workers.rulesInForce()
     const flipped = await workers.store(bytes, { sha256: 'a'.repeat(64) })
     await database.sql('delete from mdm.aa_queue_pause')
     const job = await workers.reached(flipped.jobId, 'dlq', 20_000)

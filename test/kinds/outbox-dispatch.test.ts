@@ -122,6 +122,7 @@ describe('KINDS 5.2', () => {
     const tenant = await outbox.tenant()
     const [{ now }] = (await database.sql<{ now: Date }>('select now()')) as [{ now: Date }]
     await database.sql(`insert into mdm.aa_queue_pause (job_kind, paused_by) values ('outbox_dispatch', 'test')`)
+    await workers.rulesInForce()
     const fanOuts = () =>
       database.sql<{ attempts: number; status: string; releases: number }>(
         `select attempts, status, (select count(*)::int from mdm.aa_audit_log a where a.job_id = j.id and a.action = 'job_released') as releases
@@ -162,6 +163,7 @@ describe('KINDS 5.2', () => {
     const [{ now }] = (await database.sql<{ now: Date }>('select now()')) as [{ now: Date }]
     const pause = `insert into mdm.aa_queue_pause (job_kind, paused_by) values ('outbox_dispatch', 'test')`
     await database.sql(pause)
+    await workers.rulesInForce()
     const endpoint = await outbox.endpoint(receiver.url)
     for (let nth = 0; nth < 30; nth += 1) await outbox.publish('many.events', { nth })
     await database.sql(`delete from mdm.aa_queue_pause where job_kind = 'outbox_dispatch'`)
