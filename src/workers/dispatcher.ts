@@ -48,7 +48,7 @@ interface DispatcherDeps {
 }
 
 /** A claim of 2,000 jobs has its turn for 30 ms; somebody may hold a lock on a due job for long. */
-const longestMs = { busy: 16, locked: 500 }
+const longestMs = { busy: 8, locked: 500 }
 
 /** Decides which claim statement runs, and where the rotation over the tenants stands. */
 export function createDispatcher({ spec, pool, worker, instanceId, rules }: DispatcherDeps): Dispatcher {
