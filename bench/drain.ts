@@ -41,9 +41,24 @@ export const drain: Bench = {
     // A thousand jobs a second.
     { name: 'graphile default', script: 'graphile-drain.ts', share: 0.1 },
     { name: 'pg-boss best', script: 'pg-boss-drain.ts' },
+    // A job every two seconds.
+    { name: 'pg-boss default', script: 'pg-boss-drain.ts', options: { batching: 'off' }, share: 0.0002 },
     // A thousand jobs a second, too.
     { name: 'BullMQ on PostgreSQL', script: 'bullmq-drain.ts', options: { on: 'postgres' }, share: 0.1 },
+    {
+      name: 'BullMQ on PostgreSQL, default',
+      script: 'bullmq-drain.ts',
+      options: { on: 'postgres', concurrency: 'default' },
+      share: 0.02,
+    },
     { name: 'BullMQ on Redis', script: 'bullmq-drain.ts', options: { on: 'redis' }, needs: 'redis-server' },
+    {
+      name: 'BullMQ on Redis, default',
+      script: 'bullmq-drain.ts',
+      options: { on: 'redis', concurrency: 'default' },
+      share: 0.1,
+      needs: 'redis-server',
+    },
     {
       name: 'BullMQ on Redis, synced',
       script: 'bullmq-drain.ts',

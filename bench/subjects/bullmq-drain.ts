@@ -18,12 +18,15 @@ await runStep({
     const seen = new Uint8Array(given.jobs)
     let started = 0
     const all = Promise.withResolvers<void>()
-    const worker = bull.worker(async (job) => {
-      if (started === 0) meter.begin()
-      started += 1
-      seen[(job.data as { i: number }).i]! += 1
-      if (started === given.jobs) all.resolve()
-    }, 100)
+    const worker = bull.worker(
+      async (job) => {
+        if (started === 0) meter.begin()
+        started += 1
+        seen[(job.data as { i: number }).i]! += 1
+        if (started === given.jobs) all.resolve()
+      },
+      given.options.concurrency === 'default' ? 1 : 100,
+    )
     worker.on('error', (error) => console.error(error))
     await all.promise
     const queue = bull.queue()

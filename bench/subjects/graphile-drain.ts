@@ -1,21 +1,12 @@
-import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { run } from 'graphile-worker'
 import { withClient } from '../measure.ts'
 import { runStep } from '../step.ts'
+import { bigBatches, fillGraphile, silent } from './graphile.ts'
 import { untilNone } from './until-none.ts'
-
-const silent = new Logger(() => () => {})
 
 await runStep({
   async prepare({ url, jobs }) {
-    const utils = await makeWorkerUtils({ connectionString: url, logger: silent })
-    await utils.migrate()
-    for (let from = 0; from < jobs; from += 1_000) {
-      const count = Math.min(1_000, jobs - from)
-      await utils.addJobs(
-        Array.from({ length: count }, (_, n) => ({ identifier: 'nothing', payload: { i: from + n } })),
-      )
-    }
-    await utils.release()
+    await fillGraphile(url, 'nothing', jobs)
   },
   async measure({ url, jobs, options }, meter) {
     const seen = new Uint8Array(jobs)
@@ -26,9 +17,7 @@ await runStep({
         worker: {
           connectionString: url,
           logger: silent,
-          ...(options.batching === 'on'
-            ? { concurrentJobs: 24, localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }
-            : { concurrentJobs: 4 }),
+          ...(options.batching === 'on' ? bigBatches : { concurrentJobs: 4 }),
         },
       },
       noHandleSignals: true,

@@ -1,23 +1,13 @@
-import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { run } from 'graphile-worker'
 import { withClient } from '../measure.ts'
 import { runStep } from '../step.ts'
 import { asInstance, drainTogether, runUntilDrained, tellStart } from './instances.ts'
+import { bigBatches, fillGraphile, silent } from './graphile.ts'
 import { untilNone } from './until-none.ts'
-
-const silent = new Logger(() => () => {})
 
 await runStep({
   async prepare({ url, jobs }) {
-    const utils = await makeWorkerUtils({ connectionString: url, logger: silent })
-    await utils.migrate()
-    for (let from = 0; from < jobs; from += 1_000)
-      await utils.addJobs(
-        Array.from({ length: Math.min(1_000, jobs - from) }, (_, n) => ({
-          identifier: 'nothing',
-          payload: { i: from + n },
-        })),
-      )
-    await utils.release()
+    await fillGraphile(url, 'nothing', jobs)
   },
   async measure({ url, jobs, options }, meter) {
     // A job that is done is deleted.
@@ -27,14 +17,7 @@ await runStep({
       )
     const runner = await run({
       preset: {
-        worker: {
-          connectionString: url,
-          logger: silent,
-          concurrentJobs: 24,
-          localQueue: { size: 500 },
-          completeJobBatchDelay: 0,
-          failJobBatchDelay: 0,
-        },
+        worker: { connectionString: url, logger: silent, ...bigBatches },
       },
       noHandleSignals: true,
       taskList: { nothing: async () => tellStart() },

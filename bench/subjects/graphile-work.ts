@@ -1,24 +1,14 @@
-import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { run } from 'graphile-worker'
 import { withClient } from '../measure.ts'
 import { runStep } from '../step.ts'
+import { fillGraphile, silent } from './graphile.ts'
 import { untilNone } from './until-none.ts'
 import { checkRows, createWork, rowTable, waitForIo, workOf } from './worked-jobs.ts'
 
-const silent = new Logger(() => () => {})
-
 await runStep({
   async prepare({ url, jobs }) {
-    const utils = await makeWorkerUtils({ connectionString: url, logger: silent })
-    await utils.migrate()
+    await fillGraphile(url, 'work', jobs)
     await withClient(url, (client) => client.query(rowTable))
-    for (let from = 0; from < jobs; from += 1_000)
-      await utils.addJobs(
-        Array.from({ length: Math.min(1_000, jobs - from) }, (_, n) => ({
-          identifier: 'work',
-          payload: { i: from + n },
-        })),
-      )
-    await utils.release()
   },
   async measure(given, meter) {
     const work = createWork(given.jobs)

@@ -1,42 +1,23 @@
-import { PgBoss } from 'pg-boss'
 import { withClient } from '../measure.ts'
 import { runStep } from '../step.ts'
+import { bigBatches, fillBoss, openBoss } from './pg-boss.ts'
 import { untilNone } from './until-none.ts'
-
-const open = async (url: string): Promise<PgBoss> => {
-  const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false })
-  boss.on('error', (error) => console.error(error))
-  return boss.start()
-}
 
 await runStep({
   async prepare({ url, jobs }) {
-    const boss = await open(url)
-    await boss.createQueue('nothing')
-    for (let from = 0; from < jobs; from += 1_000) {
-      const count = Math.min(1_000, jobs - from)
-      await boss.insert(
-        'nothing',
-        Array.from({ length: count }, (_, n) => ({ data: { i: from + n } })),
-      )
-    }
-    await boss.stop()
+    await fillBoss(url, 'nothing', jobs)
   },
-  async measure({ url, jobs }, meter) {
+  async measure({ url, jobs, options }, meter) {
     const seen = new Uint8Array(jobs)
     let started = 0
     const all = Promise.withResolvers<void>()
-    const boss = await open(url)
-    await boss.work<{ i: number }>(
-      'nothing',
-      { batchSize: 1_000, localConcurrency: 2, burstWhenBatchFull: true },
-      async (batch) => {
-        if (started === 0) meter.begin()
-        for (const job of batch) seen[job.data.i]! += 1
-        started += batch.length
-        if (started === jobs) all.resolve()
-      },
-    )
+    const boss = await openBoss(url)
+    await boss.work<{ i: number }>('nothing', options.batching === 'off' ? {} : bigBatches, async (batch) => {
+      if (started === 0) meter.begin()
+      for (const job of batch) seen[job.data.i]! += 1
+      started += batch.length
+      if (started === jobs) all.resolve()
+    })
     await all.promise
     await untilNone(url, `select from pgboss.job where name = 'nothing' and state <> 'completed' limit 1`)
     const figures = meter.end()

@@ -1,31 +1,18 @@
-import { PgBoss } from 'pg-boss'
 import { withClient } from '../measure.ts'
 import { runStep } from '../step.ts'
+import { fillBoss, openBoss } from './pg-boss.ts'
 import { untilNone } from './until-none.ts'
 import { checkRows, createWork, ownPool, rowTable, waitForIo, workOf } from './worked-jobs.ts'
 
-const open = async (url: string): Promise<PgBoss> => {
-  const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false })
-  boss.on('error', (error) => console.error(error))
-  return boss.start()
-}
-
 await runStep({
   async prepare({ url, jobs }) {
-    const boss = await open(url)
-    await boss.createQueue('work')
+    await fillBoss(url, 'work', jobs)
     await withClient(url, (client) => client.query(rowTable))
-    for (let from = 0; from < jobs; from += 1_000)
-      await boss.insert(
-        'work',
-        Array.from({ length: Math.min(1_000, jobs - from) }, (_, n) => ({ data: { i: from + n } })),
-      )
-    await boss.stop()
   },
   async measure(given, meter) {
     const work = createWork(given.jobs)
     work.onFirst(() => meter.begin())
-    const boss = await open(given.url)
+    const boss = await openBoss(given.url)
     const pool = ownPool(given.url)
     const slots = Number(given.options.slots)
     // A batch runs as one: as many jobs at once as there are slots, in two batches that take turns.

@@ -91,6 +91,9 @@ function givenBy(index: CountedIndex): string {
   return `select pg_stat_get_xact_tuples_returned(${name}) as entries, pg_stat_get_xact_tuples_fetched(${name}) as alive, pg_stat_get_xact_blocks_fetched(${name}) as pages`
 }
 
+/** SQL for the key of the lock that a claim has while it has its turn. */
+export const turnKey = `hashtextextended('stellwerk claim', 0)`
+
 /**
  * One claim after the other, over all instances: no row where another one has its turn, or ended it after this one's snapshot. For each job that was
  * claimed since its snapshot a claim has to look at its new version, ten times as dear as to claim it: two at once were slower than one, and of four
@@ -99,7 +102,7 @@ function givenBy(index: CountedIndex): string {
  */
 export const inTurn = (index: CountedIndex): string => `begun as materialized (
   ${givenBy(index)}
-   where case when pg_try_advisory_xact_lock(hashtextextended('stellwerk claim', 0))
+   where case when pg_try_advisory_xact_lock(${turnKey})
               then (select pg_visible_in_snapshot(c.last_value::text::xid8, pg_current_snapshot()) or c.last_value::text::xid8 > pg_current_xact_id()
                       from mdm.aa_claim_last c)
               else false end)`

@@ -1,9 +1,10 @@
+import { turnKey } from './claim-parts.ts'
 import { statement } from './statement.ts'
 
 export const endStuckClaims = statement<[afterMs: number], { pid: number; ended: boolean }>(
   'end_stuck_claims',
   `-- ends sessions that have had the turn of the claims for too long: their process is frozen or out of reach and does not take its answer, and nobody else claims meanwhile
-with turn as (select hashtextextended('stellwerk claim', 0) as key),
+with turn as (select ${turnKey} as key),
 -- Materialized: the end may not be asked of anybody else on the way.
 stuck as materialized (
   select l.pid
