@@ -1,3 +1,5 @@
+import type { ClaimRules } from './claim-rules.ts'
+
 /** How many jobs may wait claimed beside the slots: what starts within 20 ms by measured run times, at most 4,000 (SPEC section 4). */
 export interface Prefetch {
   /** A run has ended; both moments in monotonic milliseconds. */
@@ -31,7 +33,7 @@ interface Seen {
  * Handlers that take longer never see a buffer: the slowest kind of late decides. A restart then leaves little hanging, and a job that came
  * later with a better priority waits for 20 ms at most.
  */
-export function createPrefetch(slots: number): Prefetch {
+export function createPrefetch(slots: number, { isAlone }: Pick<ClaimRules, 'isAlone'>): Prefetch {
   const kinds = new Map<string, Seen>()
   let size = 0
   let countedAt = -Infinity
@@ -45,8 +47,8 @@ export function createPrefetch(slots: number): Prefetch {
     for (const [kind, seen] of kinds) {
       if (now - seen.at > forgetAfterMs) kinds.delete(kind)
       else if (seen.runs > 0) slowest = Math.max(slowest, seen.ms / seen.runs)
-      // Of the last runs, however long ago: who comes to four jobs in a tenth of a second since others claim beside it would never see a buffer.
-      const kept = Math.max(aged, Math.min(fewestRuns / seen.runs, 1))
+      // Where others claim, of the last few runs, however long ago: who comes to four jobs in a tenth of a second would never see a buffer.
+      const kept = isAlone() ? aged : Math.max(aged, Math.min(fewestRuns / seen.runs, 1))
       seen.runs *= kept
       seen.ms *= kept
       runs += seen.runs

@@ -74,7 +74,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const dispatcher = served.some(rooms.has)
     ? createRoomDispatcher({ rooms, free: newDispatcher(), roomed: newDispatcher() })
     : newDispatcher()
-  const prefetch = createPrefetch(spec.slots)
+  const prefetch = createPrefetch(spec.slots, rules)
   const running = new Set<Execution>()
   /** The next to start stands last: taken from the front, each had the others moved up, 0.4 us a job. */
   const waiting: Run[] = []

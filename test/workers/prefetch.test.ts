@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
 import { createPrefetch } from '../../src/workers/prefetch.ts'
 
+const alone = { isAlone: () => true }
+const others = { isAlone: () => false }
+
 /** What waits beside 512 slots after runs that started together and ended one after the other; times in milliseconds. */
 function bufferAfter(ends: { readonly firstAfter: number; readonly apart: number }): number {
-  const prefetch = createPrefetch(512)
+  const prefetch = createPrefetch(512, alone)
   let size = prefetch.size(0)
   for (let run = 0; run < 512; run += 1) {
     const now = 10 + ends.firstAfter + run * ends.apart
@@ -28,14 +31,14 @@ test.each([
 })
 
 test('runs that follow one another at once have the largest', () => {
-  const prefetch = createPrefetch(4)
+  const prefetch = createPrefetch(4, alone)
   prefetch.size(0)
   for (let run = 0; run < 1_000; run += 1) prefetch.ran('nothing', run * 0.01, run * 0.01 + 0.01)
   expect(prefetch.size(10.01)).toBe(4_000)
 })
 
 test('the first run of a quick kind compiles it, and says nothing of the next; that of a slow one does', () => {
-  const prefetch = createPrefetch(4)
+  const prefetch = createPrefetch(4, alone)
   prefetch.size(0)
   prefetch.ran('quick', 0, 5)
   for (let run = 0; run < 4; run += 1) prefetch.ran('quick', 10 + run, 10.01 + run)
@@ -44,17 +47,20 @@ test('the first run of a quick kind compiles it, and says nothing of the next; t
   expect(prefetch.size(30)).toBe(0)
 })
 
-test('who comes to a few runs now and then has a buffer by the last of them, however long ago they were', () => {
-  const prefetch = createPrefetch(4)
+test.each([
+  ['of an instance that lives alone forgets them', alone, 0],
+  ['keeps the last of them where others claim, who let this one come to a few jobs at a time', others, 4_000],
+])('a buffer by a few runs now and then %s', (_, rules, size) => {
+  const prefetch = createPrefetch(4, rules)
   for (let time = 0; time < 2_000; time += 200) {
     prefetch.size(time)
     for (let run = 0; run < 4; run += 1) prefetch.ran('quick', time + 1, time + 1.01)
   }
-  expect(prefetch.size(2_000)).toBe(4_000)
+  expect(prefetch.size(2_000)).toBe(size)
 })
 
-test('one quick run after slow ones of long ago gives no buffer', () => {
-  const prefetch = createPrefetch(4)
+test.each([alone, others])('one quick run after slow ones of long ago gives no buffer', (rules) => {
+  const prefetch = createPrefetch(4, rules)
   prefetch.size(0)
   for (let run = 0; run < 10; run += 1) prefetch.ran('slow', 0, 500)
   prefetch.size(510)
