@@ -94,10 +94,10 @@ export function createMaintenance({
   }
 
   const runOnce = async (): Promise<RecoveredFacts[] | null> => {
-    await endStuckClaims(pool, longestClaimMs)
     const silenceMs = performance.now() < trustsSilenceAt ? aLifetimeMs : deadAfterMs
     const orphaned = await recover((tx) => recoverDeadInstances(tx, silenceMs, batch))
     if (orphaned === null) return null
+    await endStuckClaims(pool, longestClaimMs)
     const stale = await recover((tx) => recoverStaleJobs(tx, batch))
     await sweepClaims(pool, deadAfterMs)
     await removeDeadInstances(pool, silenceMs)

@@ -144,7 +144,7 @@ export function watchRules(pools: Pools): { inForce(wakeup: Wakeup): Promise<voi
 }
 
 /** Tells of each statement that has answered: its prepared name, and how many rows it brought; and of each that is sent. */
-export function watchQueries(
+function watchQueries(
   pool: Pool,
   hear: (name: string | undefined, rows: number) => void,
   onSent: (name: string | undefined) => void = () => undefined,
