@@ -42,12 +42,13 @@ function idBefore(id: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** Where no tenant is known, a small claim looks at all its rounds: it locks at most this squared. */
-const mostRoundsUnknown = 16
+/** Where it is not known how many tenants have something to do, a claim may lock so many jobs for nothing, or as many as it brings. */
+const mostLockedInVain = 256
 
 /** How many rounds to take in one claim so that few tenants need no further statements. */
 export function roundsFor(limit: number, tenants: number): number {
-  if (tenants === 0) return limit <= mostRoundsUnknown ? limit : 1
+  // Two at least: a job that comes alone would fill the one turn of its tenant, and a second claim have to see that there is no other.
+  if (tenants === 0) return Math.min(limit, Math.max(2, Math.floor(mostLockedInVain / limit)))
   return Math.max(1, Math.ceil(limit / tenants))
 }
 

@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { firstRotation, noTenant, rotate, roundsFor, type Rotation, tenantsOverShare } from '../../src/jobs/fairness.ts'
+import {
+  broughtAll,
+  firstRotation,
+  noTenant,
+  rotate,
+  roundsFor,
+  type Rotation,
+  tenantsOverShare,
+} from '../../src/jobs/fairness.ts'
 import { nextTurns, type ModelJob, type ModelRules, type Turn } from '../sql/fair-model.ts'
 
 const idOf = (nr: number): string => `00000000-0000-0000-0000-${nr.toString(16).padStart(12, '0')}`
@@ -83,8 +91,12 @@ test('the greatest id below another has every digit right', () => {
 })
 
 test.each([
+  [1, 0, 1],
   [10, 0, 10],
-  [17, 0, 1],
+  [16, 0, 16],
+  [17, 0, 15],
+  [64, 0, 4],
+  [2_000, 0, 2],
   [10, 20, 1],
   [10, 10, 1],
   [10, 3, 4],
@@ -92,6 +104,16 @@ test.each([
 ])('a limit of %i over %i tenants takes %i rounds', (limit, tenants, rounds) => {
   expect(roundsFor(limit, tenants)).toBe(rounds)
 })
+
+test.each([1, 4, 17, 346, 2_000])(
+  'a claim of up to %i jobs that brought the only one, after a rest, looks for no other',
+  (limit) => {
+    const alone = broughtAll(firstRotation, [idOf(1)], limit, () => 1)
+    expect(alone).toBe(limit > 1)
+    const filled = Array.from({ length: roundsFor(limit, 0) }, () => idOf(1))
+    expect(broughtAll(firstRotation, filled, limit, () => 1)).toBe(false)
+  },
+)
 
 describe('the share of slots', () => {
   const weights: Record<string, number> = { a: 1, b: 1, heavy: 3 }

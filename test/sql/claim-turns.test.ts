@@ -111,10 +111,10 @@ test('a claim that was held up leaves the rotation and the size of the next one 
     instanceId: () => worker.instanceId,
     rules,
   })
-  const claim = () => dispatcher.claim(50, rules.shape(kinds, performance.now()), [])
-  // One round, while no tenant is known.
-  expect(await claim()).toHaveLength(10)
-  expect(await claim()).toHaveLength(50)
+  const claim = () => dispatcher.claim(100, rules.shape(kinds, performance.now()), [])
+  // Two rounds, while no tenant is known.
+  expect(await claim()).toHaveLength(20)
+  expect(await claim()).toHaveLength(100)
   await inSession(async (other) => {
     await other.query('begin')
     await other.query(`select pg_advisory_xact_lock(hashtextextended('stellwerk claim', 0))`)
@@ -125,7 +125,7 @@ test('a claim that was held up leaves the rotation and the size of the next one 
     expect(dispatcher.retryInMs()).toBeLessThan(40)
     await other.query('rollback')
   })
-  expect(await claim()).toHaveLength(50)
+  expect(await claim()).toHaveLength(80)
   expect(dispatcher.isHeldUp()).toBe(false)
 })
 
