@@ -180,7 +180,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       everyMs: config.maintenanceMs,
       deadAfterMs: config.deadAfterMs,
       onRecovered: () => wakeup.signal('journal'),
-      keepKinds: ownKinds.filter(({ onFailure }) => onFailure !== null).map(({ name }) => name),
+      followUps,
     })
     let baseUrl = ''
     const objects = await openObjects({ config, dataDir, baseUrl: () => baseUrl })

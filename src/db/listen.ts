@@ -102,11 +102,12 @@ export function createListener({ url, onLost, onRestored, probeEveryMs = 5_000 }
     connected: () => client !== undefined,
     async stop() {
       stopped = true
+      // It may be connecting just now.
+      await reconnecting
       clearInterval(probe)
       const last = client
       client = undefined
       await last?.end().catch(() => undefined)
-      await reconnecting
     },
   }
 }

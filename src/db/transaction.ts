@@ -13,7 +13,9 @@ export async function inTransaction<T>(pool: Pool, work: (tx: PoolClient) => Pro
   try {
     await say('begin')
     const result = await work(client)
-    await say('commit')
+    const { command } = await say('commit')
+    // So the server answers where a statement had failed before and its error was caught: nothing of it is there.
+    if (command === 'ROLLBACK') throw new Error('The transaction was rolled back: one of its statements had failed.')
     return result
   } catch (error) {
     // On a connection that does not answer, a rollback would not either: its end is one.

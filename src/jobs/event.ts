@@ -6,7 +6,6 @@
  * | --- | --- |
  * | jobs:claimed | a claim statement committed |
  * | jobs:ended | a group of runs was settled; each end has its own outcome |
- * | jobs:released | claims went back unstarted or without counting an attempt |
  * | jobs:recovered | claims of the dead or the stale were taken back |
  * | lease:lost | a run ended whose claim had been taken away; nothing was changed |
  * | handler:abandoned | a handler ignored its abort and its slot was replaced |
@@ -23,12 +22,6 @@
 export type Event =
   | { readonly type: 'jobs:claimed'; readonly worker: string; readonly jobs: readonly ClaimedFacts[] }
   | { readonly type: 'jobs:ended'; readonly worker: string; readonly ends: readonly EndFacts[] }
-  | {
-      readonly type: 'jobs:released'
-      readonly worker: string
-      readonly cause: ReleaseCause
-      readonly kinds: readonly string[]
-    }
   | { readonly type: 'jobs:recovered'; readonly jobs: readonly RecoveredFacts[] }
   | { readonly type: 'lease:lost'; readonly worker: string; readonly jobIds: readonly string[] }
   | { readonly type: 'handler:abandoned'; readonly worker: string; readonly jobId: string; readonly kind: string }
@@ -126,6 +119,12 @@ export interface EndFacts {
   readonly durationMs: number
   readonly error: string | null
   readonly retryAt: Date | null
+  /** Null: it did not go back. */
+  readonly release: {
+    readonly cause: ReleaseCause
+    /** The handler never ran. */
+    readonly unstarted: boolean
+  } | null
 }
 
 export interface RecoveredFacts {

@@ -48,15 +48,6 @@ function logEvent(log: Logger, event: Event): void {
     case 'jobs:ended':
       logEnds(log, event.worker, event.ends)
       return
-    case 'jobs:released': {
-      const { worker, cause, kinds } = event
-      const ordinary = cause === 'rate_limited' || cause === 'surplus'
-      log[ordinary ? 'debug' : 'info'](
-        { worker, cause, count: kinds.length, kinds: [...new Set(kinds)] },
-        'claims released',
-      )
-      return
-    }
     case 'jobs:recovered':
       for (const job of event.jobs) logRecovered(log, job)
       return
@@ -142,7 +133,26 @@ function logEnds(log: Logger, worker: string, ends: readonly EndFacts[]): void {
       : []
   const flood = done.length > mostDoneLines
   if (flood) log.info({ worker, count: done.length, kinds: countByKind(done) }, 'jobs done')
-  for (const end of ends) if (!flood || end.outcome !== 'success') logEnd(log, worker, end)
+  const unstarted = ends.filter(isUnstarted)
+  if (unstarted.length > 0) logUnstarted(log, worker, unstarted)
+  for (const end of ends) if (!(flood && end.outcome === 'success') && !isUnstarted(end)) logEnd(log, worker, end)
+}
+
+type ReleasedEnd = EndFacts & { readonly release: NonNullable<EndFacts['release']> }
+
+/** A claim that went back as it came. */
+const isUnstarted = (end: EndFacts): end is ReleasedEnd =>
+  end.outcome === 'released' && end.release !== null && end.release.unstarted
+
+/** What is claimed ahead goes back by the thousand: a line for each cause. */
+function logUnstarted(log: Logger, worker: string, ends: readonly ReleasedEnd[]): void {
+  for (const [cause, released] of Map.groupBy(ends, ({ release }) => release.cause)) {
+    const isOrdinary = cause === 'rate_limited' || cause === 'surplus'
+    log[isOrdinary ? 'debug' : 'info'](
+      { worker, cause, count: released.length, kinds: countByKind(released) },
+      'claims released',
+    )
+  }
 }
 
 function countByKind(ends: readonly EndFacts[]): Record<string, number> {
@@ -175,7 +185,7 @@ function logEnd(log: Logger, worker: string, end: EndFacts): void {
     case 'stopped':
       return log.info({ ...facts, error: excerpt(end.error) }, 'job stopped')
     case 'released':
-      return log.info({ ...facts, retryAt: end.retryAt }, 'job released')
+      return log.info({ ...facts, cause: end.release?.cause, retryAt: end.retryAt }, 'job released')
   }
 }
 

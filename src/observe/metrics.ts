@@ -163,9 +163,10 @@ export function createMetrics({
     claimLatency.observe(kind, Math.max(claimedMs - createdMs, 0) / 1000)
     wait.observe(kind, Math.max(claimedMs - availableMs, 0) / 1000)
   }
-  const countEnd = ({ run, outcome, durationMs }: EndFacts): void => {
-    processing.observe(run.kind, durationMs / 1000)
+  const countEnd = ({ run, outcome, durationMs, release }: EndFacts): void => {
+    if (release === null || !release.unstarted) processing.observe(run.kind, durationMs / 1000)
     attempts.add(run.kind, outcome)
+    if (release !== null && release.cause === 'rate_limited') rateLimitHits.inc({ kind: run.kind })
   }
 
   const count = (event: Event): void => {
@@ -175,12 +176,6 @@ export function createMetrics({
         return
       case 'jobs:ended':
         event.ends.forEach(countEnd)
-        return
-      case 'jobs:released':
-        for (const kind of event.kinds) {
-          attempts.add(kind, 'released')
-          if (event.cause === 'rate_limited') rateLimitHits.inc({ kind })
-        }
         return
       case 'jobs:recovered':
         for (const { kind, cause, status } of event.jobs) {

@@ -33,6 +33,7 @@ export function createHealth({ pool, workersUnfit, answerWithinMs = 3_000 }: Hea
 
   const lookAtDatabase = async (): Promise<Findings> => {
     const client = await pool.connect()
+    let broken: Error | undefined
     try {
       const pending = isMigrated ? [] : await findPendingMigrations(client)
       if (pending.length > 0) {
@@ -42,8 +43,12 @@ export function createHealth({ pool, workersUnfit, answerWithinMs = 3_000 }: Hea
       isMigrated = true
       const missing = await findMissingJournalMonths(client, journalMonthsAhead)
       return { reasons: [], warnings: missing.map(({ month }) => withoutPartition(month)) }
+    } catch (error) {
+      broken = error as Error
+      throw error
     } finally {
-      client.release()
+      // A session that hangs would be handed to the next request.
+      client.release(broken)
     }
   }
 

@@ -56,21 +56,24 @@ export function createObjectRoutes({ store, signer, originOf, idleMs = 30_000 }:
     allowOrigin(request, response)
     const link = signer.checkDownload(request.url!)
     if (typeof link === 'string') throw refusedLink(link)
-    const body = await store.openRead(link.key).catch((error: unknown) => {
-      throw asHttpError(error)
-    })
-    const { sizeBytes, etag } = (await store.stat(link.key))!
+    const found = await store.stat(link.key)
+    if (found === null) throw objectGone()
+    const body =
+      request.method === 'HEAD'
+        ? null
+        : await store.openRead(link.key).catch((error: unknown) => {
+            throw asHttpError(error)
+          })
     response.writeHead(200, {
       'content-type': link.contentType,
-      'content-length': sizeBytes,
+      'content-length': found.sizeBytes,
       'content-disposition': attachmentDisposition(link.filename),
       // What users have uploaded never runs as a page of ours.
       'content-security-policy': "default-src 'none'; sandbox",
       'cache-control': 'private, no-store',
-      etag: `"${etag}"`,
+      etag: `"${found.etag}"`,
     })
-    if (request.method === 'HEAD') {
-      body.destroy()
+    if (body === null) {
       response.end()
       return
     }
@@ -116,7 +119,7 @@ function refusedLink(why: 'forged' | 'expired'): HttpError {
 }
 
 function asHttpError(error: unknown): unknown {
-  if (error instanceof ObjectMissing) return new HttpError(404, 'NOT_FOUND', 'These bytes are not here any more.')
+  if (error instanceof ObjectMissing) return objectGone()
   if (error instanceof ObjectExists)
     return new HttpError(409, 'BAD_USER_INPUT', 'These bytes have been sent already, and are never overwritten.')
   if (error instanceof ObjectTooLarge) return wrongSize(null, true)
@@ -125,6 +128,8 @@ function asHttpError(error: unknown): unknown {
     return new HttpError(408, 'BAD_USER_INPUT', 'The bytes stopped coming. Send them again, to the same URL.')
   return error
 }
+
+const objectGone = (): HttpError => new HttpError(404, 'NOT_FOUND', 'These bytes are not here any more.')
 
 function wrongSize(sizeBytes: number | null, larger: boolean): HttpError {
   const announced = sizeBytes === null ? 'was announced' : `the ${sizeBytes} bytes that were announced`

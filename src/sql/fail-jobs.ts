@@ -1,4 +1,4 @@
-import { claimRevisionIfApart, dropEndedClaims, runTimes } from './settle-parts.ts'
+import { claimRevisionIfApart, dropEndedClaims, runTimes, settledColumns, type SettledRow } from './settle-parts.ts'
 import { statement } from './statement.ts'
 
 /** What one failed run says of itself, side by side in arrays. */
@@ -17,7 +17,7 @@ export type FailParams = [
 ]
 
 /** Ends failed runs as one group, each with its own outcome; answers one row a job that was still held. */
-export const failJobs = statement<FailParams, { id: string; status: 'pending' | 'dlq' | 'failed'; availableAt: Date }>(
+export const failJobs = statement<FailParams, SettledRow>(
   'fail_jobs',
   `-- running -> pending (transient), dlq (permanent, or attempts used up) or failed (a stop was asked for), if this claim still holds it
 with held as materialized (
@@ -57,5 +57,5 @@ journaled as (
            'fingerprint', fingerprint, 'log', log, 'available_at', case when status = 'pending' then next_at end))
     from moved),
 ${dropEndedClaims('$1', '$4')}
-select id, status, next_at as "availableAt" from moved`,
+${settledColumns}`,
 )

@@ -1,4 +1,4 @@
-import { claimRevisionIfApart, dropEndedClaims, runTimes } from './settle-parts.ts'
+import { claimRevisionIfApart, dropEndedClaims, runTimes, settledColumns, type SettledRow } from './settle-parts.ts'
 import { statement } from './statement.ts'
 
 /** Gives claims back without counting an attempt; answers one row a job that was still held. */
@@ -13,7 +13,7 @@ export const releaseJobs = statement<
     unstarted: readonly boolean[],
     causes: readonly string[],
   ],
-  { id: string; status: 'pending' | 'failed'; availableAt: Date }
+  SettledRow
 >(
   'release_jobs',
   `-- running -> pending, attempts given back (no token, shutdown, snooze), or failed if a stop was asked for; if this claim still holds it
@@ -51,5 +51,5 @@ journaled as (
            'unstarted', case when unstarted then true end, 'available_at', case when status = 'pending' then next_at end))
     from moved),
 ${dropEndedClaims('$1', '$4')}
-select id, status, next_at as "availableAt" from moved`,
+${settledColumns}`,
 )

@@ -13,6 +13,20 @@ export const dropEndedClaims = (ids: string, claims: string): string =>
   `ended as (
   delete from mdm.aa_claim where id = any (${claims}::bigint[]) and (select count(*) from moved) = cardinality(${ids}::uuid[]))`
 
+/** A job that was still held, after its end. */
+export interface SettledRow {
+  readonly id: string
+  readonly status: 'pending' | 'dlq' | 'failed'
+  readonly availableAt: Date
+  /** Who asked for the end, and why, where that is what ended it. */
+  readonly stopCause: 'stopped' | 'cancelled' | null
+  readonly stopReason: string | null
+}
+
+/** SQL that answers a `SettledRow` for each row of `moved`. */
+export const settledColumns = `select id, status, next_at as "availableAt", case when status = 'failed' then stop_cause end as "stopCause",
+       case when status = 'failed' then stop_reason end as "stopReason" from moved`
+
 /** Uuids or numbers: a list, or the text that `plainList` makes of it. */
 export type PlainList = readonly string[] | string
 

@@ -12,9 +12,7 @@ import { requestCancels } from '../sql/request-cancels.ts'
 import { requestStops } from '../sql/request-stops.ts'
 import { stopJobs } from '../sql/stop-jobs.ts'
 import { takeBulkOperation } from '../sql/take-bulk-operation.ts'
-import type { followUpsOf } from './follow-ups.ts'
-
-export type FollowUps = ReturnType<typeof followUpsOf>
+import type { FollowUps } from './follow-ups.ts'
 
 /** What a batch did. */
 export interface BulkBatch {

@@ -85,7 +85,11 @@ export function createCappedDispatcher({
       const excluded = { ...shape.excludedTenants, ...Object.fromEntries(passedOver.map((id) => [id, 1])) }
       // A wake-up that comes meanwhile asks for another look. What brings nothing is asked again without those who were passed over.
       if (passedOver.length === 0) quietUntil = performance.now() + quietForMs
-      const rows = await unheard.hear(lease, claimRows(limit, lease, shape, JSON.stringify(excluded)))
+      const claiming = unheard.hear(lease, claimRows(limit, lease, shape, JSON.stringify(excluded)))
+      const rows = await claiming.catch((error: unknown) => {
+        quietUntil = 0
+        throw error
+      })
       if (rows === null) {
         locked = true
         quietUntil = 0

@@ -26,7 +26,7 @@ interface ClaimLoopDeps {
   readonly tookAll: () => boolean
   /** Whether the last claim came to nothing since another one had its turn. */
   readonly isHeldUp: () => boolean
-  /** When what this pool could not claim for its caps may be tried again; null: nothing was. */
+  /** When to look again, in milliseconds, though nothing was heard of: what is due may have been locked or stepped over; null: nothing of the sort. */
   readonly retryInMs: () => number | null
   readonly events: Events
   readonly pulse: Pulse
@@ -116,6 +116,7 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   }
 
   const sleep = (ms: number): void => {
+    if (stopped) return
     clearTimeout(timer)
     timer = setTimeout(() => {
       exhausted = false

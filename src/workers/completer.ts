@@ -12,6 +12,7 @@ import { finishJobs } from '../sql/finish-jobs.ts'
 import { releaseJobs } from '../sql/release-jobs.ts'
 import { plainList } from '../sql/settle-parts.ts'
 import type { Queryable } from '../sql/statement.ts'
+import { createBacklog } from './backlog.ts'
 import { writeEffects, type EffectRow } from './effect.ts'
 import type { Pulse } from './pulses.ts'
 import type { Claim, Run } from './run.ts'
@@ -45,7 +46,17 @@ interface Finish extends EndFacts {
 }
 
 export function finishOf(run: Run, durationMs: number, resultText: string | null, effects: Effects | null): Finish {
-  return { run, move: 'finish', durationMs, resultText, effects, outcome: 'success', error: null, retryAt: null }
+  return {
+    run,
+    move: 'finish',
+    durationMs,
+    resultText,
+    effects,
+    outcome: 'success',
+    error: null,
+    retryAt: null,
+    release: null,
+  }
 }
 
 /** Rows that commit with an end. */
@@ -58,7 +69,13 @@ export interface Effects {
 /** What the database made of an end. */
 export type Settled =
   | { readonly lost: true }
-  | { readonly lost: false; readonly outcome: EndOutcome; readonly retryAt: Date | null }
+  | {
+      readonly lost: false
+      readonly outcome: EndOutcome
+      readonly retryAt: Date | null
+      /** Who asked for the end, and why, where that is what ended it. */
+      readonly stop: { readonly cause: 'stopped' | 'cancelled'; readonly reason: string | null } | null
+    }
 
 export interface Completer {
   /** Settles with whatever else ends meanwhile: one statement and one commit for all that gather while a flush is under way. */
@@ -85,45 +102,32 @@ interface CompleterDeps {
 }
 
 const claimLost: Settled = { lost: true }
-const success: Settled = { lost: false, outcome: 'success', retryAt: null }
+const success: Settled = { lost: false, outcome: 'success', retryAt: null, stop: null }
 const largestGroup = 1_000
 const retryAfterMs = [20, 100, 500, 2_000]
 
 /** Natural group commit of the ends of runs (DESIGN section 3, Settle). */
 export function createCompleter({ pool, events, pulse, worker, afterCommit }: CompleterDeps): Completer {
   const queues: Record<End['move'], End[]> = { finish: [], fail: [], release: [] }
-  const idleWaiters = new Set<() => void>()
-  const roomWaiters = new Set<{ readonly below: number; readonly resolve: () => void }>()
-  let count = 0
+  const backlog = createBacklog()
   let flushing = false
 
   const flush = async (): Promise<void> => {
     flushing = true
     pulse.begin()
-    while (count > 0) {
+    while (backlog.pending() > 0) {
       for (const move of ['finish', 'fail', 'release'] as const) {
         const queue = queues[move]
         while (queue.length > 0) {
           const group = takeGroup(queue)
           await settleGroup(group)
           pulse.next(0)
-          count -= group.length
-          tellRoom()
+          backlog.done(group.length)
         }
       }
     }
     flushing = false
     pulse.rest()
-    for (const resolve of idleWaiters) resolve()
-    idleWaiters.clear()
-  }
-
-  const tellRoom = (): void => {
-    for (const waiter of roomWaiters) {
-      if (count > waiter.below) continue
-      roomWaiters.delete(waiter)
-      waiter.resolve()
-    }
   }
 
   /** Settles a group whatever it takes; a row that the database refuses falls out and goes its own way. */
@@ -265,7 +269,12 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
             : first.move === 'fail'
               ? 'retry'
               : 'released'
-      return { lost: false, outcome, retryAt: row.status === 'pending' ? row.availableAt : null }
+      return {
+        lost: false,
+        outcome,
+        retryAt: row.status === 'pending' ? row.availableAt : null,
+        stop: row.stopCause === null ? null : { cause: row.stopCause, reason: row.stopReason },
+      }
     })
   }
 
@@ -301,7 +310,7 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
   return {
     settle(end) {
       queues[end.move].push(end)
-      count += 1
+      backlog.add()
       if (!flushing) {
         flushing = true
         // The ends of this turn of the event loop share the first statement too.
@@ -310,10 +319,9 @@ export function createCompleter({ pool, events, pulse, worker, afterCommit }: Co
     },
     settleIn: async (tx, end) => (await settleEnds(tx, [end]))[0]!,
     committed: (end, settled, uncertain = false) => report([end], [settled], uncertain),
-    pending: () => count,
-    below: (most) =>
-      count <= most ? Promise.resolve() : new Promise((resolve) => roomWaiters.add({ below: most, resolve })),
-    idle: () => (count === 0 && !flushing ? Promise.resolve() : new Promise((resolve) => idleWaiters.add(resolve))),
+    pending: backlog.pending,
+    below: backlog.below,
+    idle: () => backlog.below(0),
   }
 }
 
@@ -386,5 +394,6 @@ function factsOf(end: End, outcome: EndOutcome, retryAt: Date | null): EndFacts 
     durationMs: end.durationMs,
     error: end.move === 'fail' ? end.decision.failure.error : null,
     retryAt,
+    release: end.move === 'release' ? { cause: end.cause, unstarted: end.unstarted } : null,
   }
 }

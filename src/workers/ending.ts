@@ -4,11 +4,10 @@ import { databaseFault } from '../jobs/database-fault.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { decide, type Outcome } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'
-import { redactSecrets } from '../jobs/failure.ts'
 import { finishOf, type Completer, type Effects, type End } from './completer.ts'
 import { effectRows } from './effect.ts'
-import { secretsOf, type Execution, type RunnableKind } from './execution.ts'
-import { jobFacts, jobLog, type HandlerContextDeps } from './handler-context.ts'
+import { secretsOf, type Execution } from './execution.ts'
+import { jobLog, type HandlerContextDeps } from './handler-context.ts'
 import type { HandlerResult, JobLog } from './handler.ts'
 import { jobTransaction } from './job-transaction.ts'
 import type { Run } from './run.ts'
@@ -37,7 +36,7 @@ const conflictTries = 6
 
 /** What follows the handler: its outcome becomes an end, and the end is settled, alone or in a group. */
 export function createEnding({ completer, commitPool, random, logLine, onEnqueued }: EndingDeps): Ending {
-  const fail = (execution: Execution, thrown: unknown, durationMs: number): Promise<void> | undefined => {
+  const fail = (execution: Execution, thrown: unknown, durationMs: number): void => {
     const { run, runnable } = execution
     run.state = 'ended'
     const decision = decide(
@@ -57,31 +56,7 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
         unstarted: false,
       })
     } else if (decision.move === 'fail') {
-      const failed: End = { run, move: 'fail', durationMs, decision, logText: keptLines(execution.lines) }
-      if (runnable.onFailure !== undefined) return failWithFollowUp(failed, runnable.onFailure)
-      completer.settle(failed)
-    }
-    return undefined
-  }
-
-  /** The failure and the kind's own follow-up in one transaction; if the follow-up fails, the failure is recorded alone. */
-  const failWithFollowUp = async (
-    failed: End & { move: 'fail' },
-    onFailure: NonNullable<RunnableKind['onFailure']>,
-  ): Promise<void> => {
-    try {
-      const settled = await inTransaction(commitPool, async (tx) => {
-        const how = await completer.settleIn(tx, failed)
-        if (!how.lost && (how.outcome === 'dlq' || how.outcome === 'stopped')) {
-          const move = how.outcome === 'dlq' ? 'dlq' : 'stop'
-          await onFailure(jobTransaction(tx), jobFacts(failed.run), { move, error: failed.decision.failure.error })
-        }
-        return how
-      })
-      completer.committed(failed, settled)
-    } catch (error) {
-      logLine(failed.run, 'warn', redactSecrets(`onFailure failed: ${(error as Error).message}`))
-      completer.settle(failed)
+      completer.settle({ run, move: 'fail', durationMs, decision, logText: keptLines(execution.lines) })
     }
   }
 
@@ -98,7 +73,7 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
         const settled = await inTransaction(commitPool, async (tx) => {
           const how = await completer.settleIn(tx, done)
           if (how.lost) throw new LeaseLost()
-          await write(jobTransaction(tx, () => (enqueued = true)))
+          await write(jobTransaction(tx, { onEnqueued: () => (enqueued = true) }))
           return how
         })
         run.state = 'ended'
@@ -128,21 +103,25 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
     durationMs: number,
   ): Effects => ({
     rows: effectRows(given, execution.run),
-    refused: (error) => void fail(execution, error, durationMs),
+    refused: (error) => fail(execution, error, durationMs),
   })
 
   return (execution, outcome, result, now) => {
     const { run } = execution
     if (hasEnded(run)) return undefined
     const durationMs = now - run.startedAt
-    if (outcome.type === 'threw') return fail(execution, reasonOf(execution, outcome.thrown), durationMs)
+    if (outcome.type === 'threw') {
+      fail(execution, reasonOf(execution, outcome.thrown), durationMs)
+      return undefined
+    }
     const resultText = result?.result === undefined ? null : resultTextOf(result.result, jobLog(execution, logLine))
     let effects: Effects | null = null
     try {
       if (result?.effects !== undefined && result.effects.length > 0)
         effects = effectsOf(execution, result.effects, durationMs)
     } catch (error) {
-      return fail(execution, error, durationMs)
+      fail(execution, error, durationMs)
+      return undefined
     }
     const done = finishOf(run, durationMs, resultText, effects)
     if (result?.commit !== undefined) return commit(execution, result.commit, done)
@@ -173,7 +152,12 @@ function keptLines(lines: readonly string[] | undefined): string | null {
 
 /** A result that is too large or cannot be stored is left out with a warning: the work is done all the same. */
 function resultTextOf(result: unknown, log: JobLog): string | null {
-  const text = JSON.stringify(result)
+  let text: string | undefined
+  try {
+    text = JSON.stringify(result)
+  } catch (error) {
+    log.warn(`The result is no JSON and is not stored: ${(error as Error).message}`)
+  }
   if (text === undefined) return null
   if (Buffer.byteLength(text) > resultBytes) {
     log.warn(`The result has more than ${resultBytes} bytes of JSON and is not stored.`)

@@ -14,11 +14,13 @@ import type { StartAtOnce } from '../sql/enqueue-claimed.ts'
 import { finishJobs } from '../sql/finish-jobs.ts'
 import { registerWorker } from '../sql/register-worker.ts'
 import { createClaimRules, type ClaimRules } from './claim-rules.ts'
+import { createCompleterLanes } from './completer-lanes.ts'
 import { createCompleter, type Completer } from './completer.ts'
 import type { PoolSpec } from './dispatcher.ts'
 import { createEnding } from './ending.ts'
 import type { RunnableKind } from './execution.ts'
 import { createExecutor } from './executor.ts'
+import { createFollowedLane } from './followed-lane.ts'
 import { createHandlerContexts } from './handler-context.ts'
 import type { Instance } from './instance.ts'
 import { createKindRooms } from './kind-rooms.ts'
@@ -27,7 +29,6 @@ import { createPromoter } from './promoter.ts'
 import { createPulses, type Pulses } from './pulses.ts'
 import type { Run } from './run.ts'
 import { createScheduler } from './scheduler.ts'
-import { createTwoLaneCompleter } from './two-lane-completer.ts'
 import { createWorkerPool, type WorkerPool } from './worker-pool.ts'
 
 /** The worker half of an instance: its pools, the promoter, and what bears on claiming. */
@@ -152,10 +153,12 @@ export function createEngine(deps: EngineDeps): Engine {
     }
     const lane = (pool: Pool, name: string): Completer =>
       createCompleter({ pool, events, pulse: pulses.of(`${name} of the pool ${spec.name}`), worker, afterCommit })
-    const completer = createTwoLaneCompleter(
-      lane(pools.settle, 'completer'),
-      lane(pools.commit, 'completer of ends with effects'),
-    )
+    const plain = lane(pools.settle, 'completer')
+    const completer = createCompleterLanes({
+      plain,
+      withEffects: lane(pools.commit, 'completer of ends with effects'),
+      followed: createFollowedLane({ pool: pools.commit, kinds, plain, events }),
+    })
     const executor = createExecutor({
       kinds,
       contextOf: createHandlerContexts({
@@ -262,7 +265,6 @@ export function createEngine(deps: EngineDeps): Engine {
 
 /** A job under a cap has ended: who waits for its room, here or in another instance, may look. */
 function makesRoom(event: Event, rules: ClaimRules): boolean {
-  if (event.type === 'jobs:released') return true
   if (event.type === 'jobs:ended') return event.ends.some(({ run }) => rules.underCap(run.kind, run.tenantId))
   return event.type === 'jobs:recovered' && event.jobs.some(({ kind, tenantId }) => rules.underCap(kind, tenantId))
 }

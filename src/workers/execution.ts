@@ -1,7 +1,7 @@
 import type { JobAborted } from '../jobs/errors.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import { payloadSecrets } from '../jobs/payload-secrets.ts'
-import type { Handler, JobFacts, JobTransaction } from './handler.ts'
+import type { FailureFollower, Handler } from './handler.ts'
 import type { ProgressWriter } from './progress-writer.ts'
 import type { Run } from './run.ts'
 
@@ -10,11 +10,7 @@ export interface RunnableKind {
   readonly kind: JobKind
   readonly handler: Handler
   /** In the transaction of the move that ends the job for good (PROMISES, `onFailure`). */
-  readonly onFailure?: (
-    tx: JobTransaction,
-    job: JobFacts,
-    outcome: { move: 'dlq' | 'stop' | 'cancel'; error: string | null },
-  ) => Promise<void>
+  readonly onFailure?: FailureFollower
 }
 
 /** A handler at work. What is only sometimes needed is made when it is first touched: a drain starts 40,000 of these a second. */

@@ -20,7 +20,7 @@ export async function fencedTransaction<T>(
   const result = await inTransaction(pool, async (tx) => {
     const [held] = await fenceJob(tx, run.id, run.claim.lease)
     if (held === undefined) throw new LeaseLost()
-    return work(jobTransaction(tx, () => (enqueued = true)))
+    return work(jobTransaction(tx, { onEnqueued: () => (enqueued = true) }))
   })
   if (enqueued) onEnqueued()
   return result

@@ -5,11 +5,22 @@ import type { JobTransaction } from './handler.ts'
 /** What a kind writes may take longer than our own statements. */
 const answerWithinMs = 10 * 60_000
 
-/** A transaction as a kind's own code sees it; told before each enqueue. */
-export function jobTransaction(tx: PoolClient, onEnqueued?: () => void): JobTransaction {
+interface JobTransactionOptions {
+  /** Told before each enqueue. */
+  readonly onEnqueued?: () => void
+  /** Once it is aborted nothing more is sent: the session may be another one's by then. */
+  readonly signal?: AbortSignal
+}
+
+/** A transaction as a kind's own code sees it. */
+export function jobTransaction(tx: PoolClient, { onEnqueued, signal }: JobTransactionOptions = {}): JobTransaction {
   return {
-    query: (text, values) => tx.query({ text, values, query_timeout: answerWithinMs } as QueryConfig),
-    enqueue(job) {
+    async query(text, values) {
+      signal?.throwIfAborted()
+      return tx.query({ text, values, query_timeout: answerWithinMs } as QueryConfig)
+    },
+    async enqueue(job) {
+      signal?.throwIfAborted()
       onEnqueued?.()
       // No NOTIFY inside a job's transaction: it serialises commits. The wake-up follows the commit.
       return enqueueOne(tx, job, false)

@@ -31,7 +31,11 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
       if (kinds.length === 0) return []
       // What brings nothing is asked again without those who were passed over.
       if (passedOver.length === 0) woken = false
-      const runs = await roomed.claim(Math.min(limit, most), { ...shape, kinds }, passedOver)
+      const claiming = roomed.claim(Math.min(limit, most), { ...shape, kinds }, passedOver)
+      const runs = await claiming.catch((error: unknown) => {
+        woken = true
+        throw error
+      })
       for (const run of runs) rooms.taken(run.kind)
       roomedAll = runs.length === 0 || roomed.tookAll()
       if (runs.length > 0) woken = true

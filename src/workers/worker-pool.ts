@@ -88,7 +88,8 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   let roomAgain: Promise<void> | undefined
   let replaced = 0
   let stopping = false
-  const emptied = new Set<() => void>()
+  /** Told when nothing runs any more. */
+  let emptied: (() => void) | undefined
 
   const watch = createWatch({
     pool: deps.watchPool,
@@ -99,6 +100,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     onReplaced: (execution) => {
       replaced += 1
       running.delete(execution)
+      tellIfEmpty()
       events.emit({ type: 'handler:abandoned', worker: worker.name, jobId: execution.run.id, kind: execution.run.kind })
       pump()
     },
@@ -182,10 +184,14 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     giveBack(waiting.splice(0, waiting.length - started), 'surplus')
   }
 
+  const tellIfEmpty = (): void => {
+    if (running.size === 0) emptied?.()
+  }
+
   const onFree = (execution: Execution, now: number): void => {
     if (running.delete(execution)) prefetch.ran(execution.run.kind, execution.run.startedAt, now)
     else replaced -= 1
-    if (running.size === 0 && stopping) for (const resolve of emptied) resolve()
+    tellIfEmpty()
     rooms.freed(execution.run.kind)
     pump(now)
   }
@@ -284,7 +290,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       giveBack(waiting.splice(0), 'shutdown')
       // What a claim under way still brings goes back as well.
       await Promise.all([loop.stop(), ...starting])
-      const ended = running.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => emptied.add(resolve))
+      const ended = running.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => (emptied = resolve))
       await watch.finish(ended, Math.max(graceMs - abortMarginMs, 0), Math.min(abortMarginMs, graceMs))
       await completer.idle()
       watch.stop()
@@ -300,7 +306,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
 
 /** Takes out of a list what is meant; the rest keeps its order. */
 function takeOut<Item>(list: Item[], isMeant: (item: Item) => boolean): Item[] {
-  const out = list.filter(isMeant)
-  if (out.length > 0) list.splice(0, list.length, ...list.filter((item) => !out.includes(item)))
+  const { out = [], kept = [] } = Object.groupBy(list, (item) => (isMeant(item) ? 'out' : 'kept'))
+  if (out.length > 0) list.splice(0, list.length, ...kept)
   return out
 }

@@ -11,6 +11,7 @@ const end = {
   durationMs: 12,
   error: null,
   retryAt: null,
+  release: null,
 }
 
 test.each<[Event, readonly Record<string, unknown>[]]>([
@@ -59,7 +60,12 @@ test.each<[Event, readonly Record<string, unknown>[]]>([
         { ...end, outcome: 'retry', error: 'busy\n    at x', retryAt: new Date('2030-01-01T00:00:00Z') },
         { ...end, outcome: 'dlq', error: 'gone' },
         { ...end, outcome: 'stopped', error: 'no longer wanted' },
-        { ...end, outcome: 'released', retryAt: new Date('2030-01-01T00:00:00Z') },
+        {
+          ...end,
+          outcome: 'released',
+          retryAt: new Date('2030-01-01T00:00:00Z'),
+          release: { cause: 'snoozed', unstarted: false },
+        },
       ],
     },
     [
@@ -83,16 +89,32 @@ test.each<[Event, readonly Record<string, unknown>[]]>([
       },
       { level: 'error', msg: 'job failed for good', jobId: '0197-a', error: 'gone', willRetry: false },
       { level: 'info', msg: 'job stopped', jobId: '0197-a', error: 'no longer wanted' },
-      { level: 'info', msg: 'job released', jobId: '0197-a', retryAt: '2030-01-01T00:00:00.000Z' },
+      { level: 'info', msg: 'job released', jobId: '0197-a', cause: 'snoozed', retryAt: '2030-01-01T00:00:00.000Z' },
     ],
   ],
   [
-    { type: 'jobs:released', worker: 'w', cause: 'rate_limited', kinds: ['a', 'b', 'a'] },
-    [{ level: 'debug', msg: 'claims released', worker: 'w', cause: 'rate_limited', count: 3, kinds: ['a', 'b'] }],
-  ],
-  [
-    { type: 'jobs:released', worker: 'w', cause: 'shutdown', kinds: ['a'] },
-    [{ level: 'info', msg: 'claims released', cause: 'shutdown', count: 1 }],
+    {
+      type: 'jobs:ended',
+      worker: 'w',
+      ends: [
+        { ...end, outcome: 'released', release: { cause: 'rate_limited', unstarted: true } },
+        { ...end, outcome: 'released', release: { cause: 'shutdown', unstarted: true } },
+        { ...end, outcome: 'released', release: { cause: 'rate_limited', unstarted: true } },
+        { ...end, outcome: 'stopped', error: 'no longer wanted', release: { cause: 'shutdown', unstarted: true } },
+      ],
+    },
+    [
+      {
+        level: 'debug',
+        msg: 'claims released',
+        worker: 'w',
+        cause: 'rate_limited',
+        count: 2,
+        kinds: { email_send: 2 },
+      },
+      { level: 'info', msg: 'claims released', cause: 'shutdown', count: 1 },
+      { level: 'info', msg: 'job stopped', jobId: '0197-a' },
+    ],
   ],
   [
     {

@@ -11,7 +11,7 @@ const gone: Queryable = { query: () => Promise.reject(new Error('connection refu
 
 describe('what events tell', () => {
   const job = { id: 'a', kind: 'email_send', tenantId: 't', attempts: 1 }
-  const end = { run: job, durationMs: 40, error: null, retryAt: null }
+  const end = { run: job, durationMs: 40, error: null, retryAt: null, release: null }
 
   test('claims fill the histograms of latency and wait', async () => {
     const { events, scrape } = listen()
@@ -68,11 +68,22 @@ describe('what events tell', () => {
 
   test('releases count, and as hits of the rate limit only where it is the cause', async () => {
     const { events, scrape } = listen()
-    events.emit({ type: 'jobs:released', worker: 'w', cause: 'rate_limited', kinds: ['email_send', 'email_send'] })
-    events.emit({ type: 'jobs:released', worker: 'w', cause: 'shutdown', kinds: ['email_send'] })
+    const released = { ...end, outcome: 'released' } as const
+    events.emit({
+      type: 'jobs:ended',
+      worker: 'w',
+      ends: [
+        { ...released, release: { cause: 'rate_limited', unstarted: true } },
+        { ...released, release: { cause: 'rate_limited', unstarted: true } },
+        { ...released, release: { cause: 'shutdown', unstarted: true } },
+        { ...released, release: { cause: 'snoozed', unstarted: false } },
+      ],
+    })
     const series = await scrape()
-    expect(attempts(series)).toMatchObject({ released: 3 })
+    expect(attempts(series)).toMatchObject({ released: 4 })
     expect(series.get('mdm_rate_limit_hits_total{kind="email_send"}')).toBe(2)
+    // What never ran took no time.
+    expect(series.get('mdm_jobs_processing_seconds_count{kind="email_send"}')).toBe(1)
   })
 
   test('recoveries count by cause, and as what the job became', async () => {

@@ -469,6 +469,22 @@ describe('readiness', () => {
     hanging.close()
   })
 
+  test('a session that hung under the look is not handed to the next request', async () => {
+    const pool = new Pool({ connectionString: database.url, max: 1, query_timeout: 200 })
+    const other = await database.pool.connect()
+    try {
+      await other.query('begin')
+      await other.query('lock table public._prisma_migrations in access exclusive mode')
+      const { url } = await serve(database, { health: createHealth({ pool, workersUnfit: () => [] }) })
+      expect((await fetch(`${url}/ready`)).status).toBe(503)
+      expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+      await other.query('rollback')
+    } finally {
+      other.release()
+      await pool.end()
+    }
+  })
+
   test('is missing when a migration is, or when the workers are not fit', async () => {
     const behind = await testDatabase()
     try {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createEvents } from '../../src/jobs/event.ts'
+import { createEvents, type Event } from '../../src/jobs/event.ts'
 import { deleteDoneJobs } from '../../src/sql/delete-done-jobs.ts'
 import { alongKey } from '../../src/workers/handlers/along-key.ts'
 import { createCleanupJobs } from '../../src/workers/handlers/cleanup-jobs.ts'
@@ -26,14 +26,13 @@ async function cleanUp(): Promise<{ deleted: number; droppedMonths: string[] }> 
 }
 
 /** One process' cleaning, tick after tick. */
-function createCleaning(pool = database.pool) {
+function createCleaning(pool = database.pool, events = createEvents(() => undefined)) {
   const maintenance = createMaintenance({
     pool: database.pool,
-    events: createEvents(() => undefined),
+    events,
     everyMs: 60_000,
     deadAfterMs: 30_000,
     onRecovered: () => undefined,
-    keepKinds: [],
   })
   const handler = createCleanupJobs(cleanupSteps({ pool, maintenance, retentionMs: 30 * day, journalMonths: 13 }))
   const context = { signal: new AbortController().signal, progress: () => Promise.resolve() }
@@ -190,6 +189,20 @@ describe('the journal in months', () => {
     await database.sql('delete from mdm.aa_job')
     expect((await cleanUp()).droppedMonths).toEqual(['aa_audit_log_2020_05'])
   })
+})
+
+test('a stale run whose claim row is missing is taken back, and told like any other', async () => {
+  await database.sql(
+    `insert into mdm.aa_job (tenant_id, job_kind, status, attempts, revision, claim_revision, lease, claimed_at)
+     select id, 'ordinary', 'running', 1, 2, 2, 7, now() - interval '1 day' from mdm.aa_tenant where tenant_key = 'default'`,
+  )
+  await database.sql('delete from mdm.aa_claim')
+  const told: Event[] = []
+  const events = createEvents(() => undefined)
+  events.on((event) => told.push(event))
+  expect(await createCleaning(database.pool, events)()).toMatchObject({ recovered: 1 })
+  expect(told).toMatchObject([{ type: 'jobs:recovered', jobs: [{ kind: 'ordinary', cause: 'stale' }] }])
+  expect(await database.sql('select status::text from mdm.aa_job')).toEqual([{ status: 'pending' }])
 })
 
 test('a step that fails stops no other, and the job names it', async () => {

@@ -40,7 +40,7 @@ test('maintenance stops what a closing left behind, and nothing else', async () 
     everyMs: 60_000,
     deadAfterMs: 30_000,
     onRecovered: () => (told += 1),
-    keepKinds: ['followed'],
+    followUps: new Map([['followed', () => Promise.resolve()]]),
   })
   await maintenance.runOnce()
   const rows = await database.sql(

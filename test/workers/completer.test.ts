@@ -68,6 +68,8 @@ test.each([
     const ends = told.flatMap((event) => (event.type === 'jobs:ended' ? event.ends : []))
     expect(ends.map(({ run }) => run.id).toSorted()).toEqual(runs.map(({ id }) => id).toSorted())
     expect(new Set(ends.map((end) => end.outcome))).toEqual(new Set([outcome]))
+    const gaveBack = outcome === 'released' ? { cause: 'surplus', unstarted: true } : null
+    expect(ends.map((end) => end.release)).toEqual(ends.map(() => gaveBack))
     expect(told.filter(({ type }) => type === 'lease:lost')).toMatchObject([{ jobIds: [stranger!.id] }])
     expect(await database.sql('select from mdm.aa_claim')).toEqual([])
   },

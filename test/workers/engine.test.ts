@@ -443,6 +443,36 @@ test('a result is kept; one that is too large or cannot be stored is left out', 
   }
 })
 
+test.each([
+  ['a number that JSON has not', () => 1n],
+  [
+    'a circle',
+    () => {
+      const circle: Record<string, unknown> = {}
+      return (circle['self'] = circle)
+    },
+  ],
+])('a result that is no JSON (%s) is left out: the work is done all the same', async (_, result) => {
+  await start([kind('result', async () => ({ result: result() }))])
+  const [id] = await enqueue('result')
+  await becomes(id!, 'done')
+  expect((await job(id!)).result).toBeNull()
+})
+
+test('a stop waits no longer than for the slot that is replaced', async () => {
+  const engine = await start([kind('deaf', () => new Promise(() => {}), { defaults: { timeoutMs: 20 } })], {
+    abortGraceMs: 10,
+    abandonMs: 300,
+  })
+  await enqueue('deaf')
+  await reached('running')
+  let stopped = false
+  const stop = engine.stop(600_000).then(() => (stopped = true))
+  await until(() => stopped, 'it has stopped')
+  await stop
+  expect(engine.told.some(({ type }) => type === 'handler:abandoned')).toBe(true)
+})
+
 test('progress is written at most once a second, and the last report is never lost', async () => {
   const gate = Promise.withResolvers<void>()
   const { pools } = await start([

@@ -209,7 +209,7 @@ test('cleanup_jobs forgets minutes after 90 days', async () => {
   await database.sql(
     `insert into mdm.aa_stat_sample select now() - days * interval '1 day' from generate_series(80, 100) days`,
   )
-  const maintenance = { runOnce: async () => [] }
+  const maintenance = { runOnce: async () => [], recoverLost: async () => [] }
   const cleanup = createCleanupJobs(
     cleanupSteps({ pool: database.pool, maintenance, retentionMs: 1e10, journalMonths: 13 }),
   )

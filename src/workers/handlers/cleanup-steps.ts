@@ -5,7 +5,6 @@ import { ensureJournalPartitions } from '../../sql/ensure-journal-partitions.ts'
 import { pruneBulkOperations } from '../../sql/prune-bulk-operations.ts'
 import { pruneStatistics } from '../../sql/prune-statistics.ts'
 import { readKinds } from '../../sql/read-kinds.ts'
-import { recoverLostClaims } from '../../sql/recover-lost-claims.ts'
 import type { Maintenance } from '../maintenance.ts'
 import { alongKey } from './along-key.ts'
 import type { CleanupStep } from './cleanup-jobs.ts'
@@ -13,7 +12,7 @@ import type { CleanupStep } from './cleanup-jobs.ts'
 interface CleanupStepsDeps {
   readonly pool: Pool
   /** The same sweep that every instance tries every few seconds. */
-  readonly maintenance: Pick<Maintenance, 'runOnce'>
+  readonly maintenance: Pick<Maintenance, 'runOnce' | 'recoverLost'>
   readonly retentionMs: number
   readonly journalMonths: number
 }
@@ -43,10 +42,11 @@ export function cleanupSteps({ pool, maintenance, retentionMs, journalMonths }: 
     {
       name: 'stale claims',
       async run() {
-        const recovered = (await maintenance.runOnce())?.length ?? 0
+        let recovered = (await maintenance.runOnce())?.length ?? 0
         if (performance.now() - scannedAt > scanEveryMs) {
-          scannedAt = performance.now()
-          await recoverLostClaims(pool, batch)
+          const lost = await maintenance.recoverLost()
+          if (lost !== null) scannedAt = performance.now()
+          recovered += lost?.length ?? 0
         }
         return { recovered }
       },

@@ -36,7 +36,7 @@ interface HandlersDeps {
   readonly dataDir: string
   readonly events: Events
   readonly wakeup: Wakeup
-  readonly maintenance: Pick<Maintenance, 'runOnce'>
+  readonly maintenance: Pick<Maintenance, 'runOnce' | 'recoverLost'>
   readonly objects: ObjectStore
 }
 

@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createPools } from '../../src/db/pool.ts'
+import { setConcurrencyLimit } from '../../src/sql/set-concurrency-limit.ts'
+import { createCappedDispatcher } from '../../src/workers/capped-dispatcher.ts'
+import { createClaimRules } from '../../src/workers/claim-rules.ts'
+import { createUnheardClaims } from '../../src/workers/unheard-claims.ts'
+import { registerTestKinds, testTenant, testWorker } from '../sql/support.ts'
+import { testDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+beforeEach(async () => {
+  database = await testDatabase()
+  await registerTestKinds(database.pool, ['capped'])
+})
+afterEach(() => database.drop())
+
+test('what stands under a cap is looked for again at once after a claim that failed', async () => {
+  const pools = createPools(database.url)
+  try {
+    const tenantId = await testTenant(database)
+    await database.sql(`insert into mdm.aa_job (tenant_id, job_kind) values ($1, 'capped')`, [tenantId])
+    await setConcurrencyLimit(database.pool, 'capped', null, 5, 'user:ada', 'r')
+    const worker = await testWorker(database.pool)
+    const rules = createClaimRules({ kinds: new Map(), providers: {} })
+    // The first one is no uuid: the statement fails.
+    const instanceIds = ['not here', worker.instanceId]
+    const dispatcher = createCappedDispatcher({
+      spec: { dispatch: 'fair', tenantIds: null },
+      pool: pools.claim,
+      worker: worker.name,
+      instanceId: () => instanceIds.shift()!,
+      rules,
+      unheard: createUnheardClaims(pools.claim),
+    })
+    const claim = () => dispatcher.claim(10, rules.shape(['capped'], performance.now()), [])
+    await expect(claim()).rejects.toThrow('not here')
+    expect(await claim()).toMatchObject([{ kind: 'capped' }])
+  } finally {
+    await pools.end()
+  }
+})
