@@ -137,12 +137,12 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       dataDir,
       heartbeatMs: config.heartbeatMs,
       onLost: () => {
-        events.emit({ type: 'instance:lost', instanceId: instance.id() })
+        events.emit({ type: 'instance:lost', instanceId: instance.id })
         engine.dropAll()
       },
       facts: () => ({ subscriptions: relay.openStreams() + queueNumbers.openStreams(), abandoned: engine.abandoned() }),
     })
-    const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
+    const wakeup = createWakeup({ instanceId: instance.id, db: pools.api, listener })
     const relay = createRelay({
       db: pools.relay,
       wakeup,
@@ -286,7 +286,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
 
     await instance.start()
     onStop('instance', () => instance.stop())
-    await removeFormerInstances(pools.api, instance.host, dataDir, instance.id())
+    await removeFormerInstances(pools.api, instance.host, dataDir, instance.id)
     await rights.start()
     await wakeup.start()
     await relay.start()
@@ -300,7 +300,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     await engine.start(await poolSpecs(config, tenantKeys))
     onStop('workers', async () => {
       startingBecause = 'The service is shutting down.'
-      instance.report({ draining: true })
+      instance.drain()
       await engine.stop(Math.max(config.shutdownMs - shutdownMarginMs, 0))
     })
     startingBecause = null

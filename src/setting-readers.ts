@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { z } from 'zod'
 import { nearestName } from './jobs/nearest-name.ts'
+import { longestTimerMs } from './jobs/ranges.ts'
 
 /** What a reader made of a text: a value, or all that is wrong with it. */
 export type Read<Value> = { readonly value: Value } | { readonly problems: readonly string[] }
@@ -12,9 +13,6 @@ export interface Reader<Value> {
   /** Problems are the rest of a sentence that begins with the setting's name. */
   readonly read: (text: string) => Read<Value>
 }
-
-/** Node's timers cannot wait longer: a longer one fires at once. */
-const longestTimerMs = 2 ** 31 - 1
 
 /** A value in one piece; `parse` answers undefined for what is not one. Secret values are never shown. */
 export function reader<Value>(

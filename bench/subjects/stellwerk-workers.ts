@@ -51,7 +51,7 @@ export async function startWorkers(
     onLost: () => engine.dropAll(),
     facts: () => ({ subscriptions: 0, abandoned: 0 }),
   })
-  const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
+  const wakeup = createWakeup({ instanceId: instance.id, db: pools.api, listener })
   const metrics = createMetrics({
     events,
     db: pools.api,

@@ -10,7 +10,7 @@ export interface Pools {
   readonly enqueue: pg.Pool
   /** The relay's looks at the journal: planned once, an idle look costs 0.5 ms instead of 1.7. */
   readonly relay: pg.Pool
-  /** Transactions of handlers: `commit(tx)`, `onFailure`. */
+  /** Transactions of handlers (`commit(tx)`, `effects`, `onFailure`), and the statements of loops that nobody waits for. */
   readonly commit: pg.Pool
   /** Past any pooler, for sessions of one's own. */
   readonly directUrl: string

@@ -21,6 +21,26 @@ export interface Position {
   readonly gaps: readonly Gap[]
 }
 
+/** Where a stream goes on, as its cursor has it. */
+interface Place {
+  readonly position: Position
+  /** When it was given out, in minutes since 1970. */
+  readonly minute: number
+}
+
+/**
+ * Whether the journal still holds all that came after a place. One beyond its end was given out by a database that is not this one any more: one
+ * restored from a backup.
+ */
+export function isKept(
+  { position, minute }: Place,
+  journal: { readonly id: number | null; readonly since: Date | null; readonly end: number },
+): boolean {
+  const isOlder = position.high > 0 && journal.id !== null && position.high + 1 < journal.id
+  const isForgotten = journal.since !== null && (minute + 1) * 60_000 < journal.since.getTime()
+  return !isOlder && !isForgotten && position.high <= journal.end
+}
+
 /** Whether the id was told, or can never come. */
 export function includes(position: Position, id: number): boolean {
   return id <= position.high && !inSpans(position.gaps, id)

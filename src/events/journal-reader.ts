@@ -3,7 +3,7 @@ import { readJournalStart } from '../sql/read-journal-start.ts'
 import type { Queryable } from '../sql/statement.ts'
 import { createCatchUp, type CatchUp } from './catch-up.ts'
 import type { JournalFeed } from './journal-feed.ts'
-import { includes, union, type Position } from './journal-position.ts'
+import { includes, isKept, union, type Position } from './journal-position.ts'
 import { positionWithin, type Place, type Told } from './journal-window.ts'
 import { patiently } from './patiently.ts'
 import type { JobsCursor } from './stream-cursor.ts'
@@ -86,11 +86,8 @@ export function createJournalReader({ db, feed, wants, after, isLeft }: ReaderDe
     // The cursor may come from an instance that was ahead of this one: then its claims would be taken for running that have ended.
     await feed.catchUp()
     if (isLeft()) return true
-    const { position, minute } = after
-    const isOlder = position.high > 0 && start!.id !== null && position.high + 1 < start!.id
-    const isForgotten = start!.since !== null && (minute + 1) * 60_000 < start!.since.getTime()
-    // A cursor beyond the end was given out by a database that is not this one any more: one restored from a backup.
-    if (isOlder || isForgotten || position.high > start!.end) {
+    const { position } = after
+    if (!isKept(after, start!)) {
       joinNow()
       return false
     }

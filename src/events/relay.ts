@@ -22,7 +22,7 @@ import { watchJobs, type WatchJobs } from './watch-jobs.ts'
 import { watchState, type WatchState } from './watch-state.ts'
 
 export interface RelayDeps {
-  /** The API's pool. */
+  /** Reads the journal. */
   readonly db: Queryable
   readonly wakeup: Pick<Wakeup, 'on' | 'onProgress'>
   /** How long after the last look to look again without any wake-up. */

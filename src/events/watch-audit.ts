@@ -4,7 +4,7 @@ import { readAuditSpans } from '../sql/read-audit-spans.ts'
 import { readJournalStart } from '../sql/read-journal-start.ts'
 import { createBell } from './bell.ts'
 import type { Hub, Member } from './hub.ts'
-import { between, union, upTo, type Position, type Span } from './journal-position.ts'
+import { between, isKept, union, upTo, type Position, type Span } from './journal-position.ts'
 import { patiently } from './patiently.ts'
 import { auditCursorOf, readAuditCursor } from './stream-cursor.ts'
 import { StreamError } from './stream-error.ts'
@@ -63,9 +63,7 @@ export function watchAudit(hub: Hub, { match, after }: WatchAudit): Stream<Audit
     const [start] = await patiently(() => readJournalStart(hub.db), isLeft)
     // As for streams of jobs: the cursor may come from an instance that was ahead of this one.
     await feed.catchUp()
-    const isOlder = cursor.position.high > 0 && start!.id !== null && cursor.position.high + 1 < start!.id
-    const isForgotten = start!.since !== null && (cursor.minute + 1) * 60_000 < start!.since.getTime()
-    if (isOlder || isForgotten || cursor.position.high > start!.end) throw forgotten()
+    if (!isKept(cursor, start!)) throw forgotten()
     feed.reopen(cursor.position.gaps)
     return cursor.position
   }

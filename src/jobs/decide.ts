@@ -2,28 +2,22 @@ import { backoffMs, type BackoffPolicy } from './backoff.ts'
 import { JobAborted, NeverRetry, RetryLater, Snooze } from './errors.ts'
 import { describeFailure, type Failure } from './failure.ts'
 
-/** How a handler ended. */
-export type Outcome = { readonly type: 'resolved' } | { readonly type: 'threw'; readonly thrown: unknown }
-
-/** What becomes of the job. The database may still overrule a failure: attempts and stop requests are read under the row's lock. */
+/** What becomes of the job of a run that did not succeed. The database may still overrule a failure: attempts and stop requests are read under the row's lock. */
 export type Decision =
-  | { readonly move: 'finish' }
   | { readonly move: 'fail'; readonly permanent: boolean; readonly delayMs: number; readonly failure: Failure }
   | { readonly move: 'release'; readonly delayMs: number; readonly cause: 'snoozed' | 'shutdown' }
 
 const longestDelayMs = 366 * 24 * 60 * 60 * 1_000
 const shortestSnoozeMs = 100
 
-/** The rule for the end of a run. Time and chance are arguments: `random` is in [0, 1). `secrets` must not be told by the failure. */
+/** The rule for what a handler has thrown. Time and chance are arguments: `random` is in [0, 1). `secrets` must not be told by the failure. */
 export function decide(
   job: { readonly attempts: number },
-  outcome: Outcome,
+  thrown: unknown,
   backoff: BackoffPolicy,
   random: number,
   secrets: readonly string[] = [],
 ): Decision {
-  if (outcome.type === 'resolved') return { move: 'finish' }
-  const { thrown } = outcome
   if (thrown instanceof Snooze)
     return { move: 'release', delayMs: Math.max(boundedMs(thrown.delayMs), shortestSnoozeMs), cause: 'snoozed' }
   if (thrown instanceof JobAborted && thrown.reason === 'shutdown')

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import type { KindDefaults } from './kind.ts'
+import { longestTimerMs } from './ranges.ts'
 
 const day = 24 * 60 * 60 * 1_000
-/** Timers beyond this fire at once. */
-const longestTimerMs = 2 ** 31 - 1
 
 const whole = (min: number, max: number) => {
   const error = `must be a whole number from ${min} to ${max}`

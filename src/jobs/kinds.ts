@@ -9,19 +9,6 @@ import { reindex } from './built-in/reindex.ts'
 import { virusScan } from './built-in/virus-scan.ts'
 import type { JobKind } from './kind.ts'
 
-/** Names that belong to the platform, whether this version serves them or not. */
-export const reservedKindNames = [
-  'email_send',
-  'bulk_import',
-  'reindex',
-  'outbox_dispatch',
-  'cleanup_jobs',
-  'virus_scan',
-  'index_sync',
-  'gin_backfill',
-  'document_process',
-] as const
-
 /** The platform's own kinds. A handler missing for one of them does not compile (workers/handlers). */
 export const builtInKinds = {
   email_send: emailSend,

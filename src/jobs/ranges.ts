@@ -1,3 +1,6 @@
+/** Node's timers hold no more, in milliseconds: one that is longer fires at once. */
+export const longestTimerMs = 2 ** 31 - 1
+
 const hour = 60 * 60 * 1_000
 
 /** What a caller may ask for (PROMISES, ranges). Outside: an error that names the range. Times in milliseconds. */

@@ -1,4 +1,5 @@
 import { tenantPredicate, type Caller } from '../jobs/permissions.ts'
+import { pairKey } from '../jobs/pair-key.ts'
 import { countJobsInHand, type JobsInHand } from '../sql/count-jobs-in-hand.ts'
 import { countRateLimitHits, type RateLimitHits } from '../sql/count-rate-limit-hits.ts'
 import type { EntityAttributeRow, EntityRow, EntityTypeRow } from '../sql/entity-type-row.ts'
@@ -108,7 +109,7 @@ export function createLoaders(db: Queryable, caller: Caller | null, deadAfterMs:
     }),
     rateLimitHits: createBatchLoader({
       read: (pairs) => countRateLimitHits(db, ...columnsOf(pairs)),
-      keyOf: ({ kind, tenantId }) => `${kind} ${tenantId}`,
+      keyOf: ({ kind, tenantId }) => pairKey(kind, tenantId),
       remember: true,
     }),
     apiKeyNames: createBatchLoader({

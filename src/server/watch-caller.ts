@@ -1,4 +1,5 @@
 import type { Caller } from '../jobs/permissions.ts'
+import { longestTimerMs } from '../jobs/ranges.ts'
 import { AuthError, type Authenticate } from './auth.ts'
 
 /** Why a stream must end. */
@@ -12,8 +13,6 @@ interface Watched {
   /** How often rights are looked at again. */
   readonly recheckMs?: number
 }
-
-const longestTimerMs = 2 ** 31 - 1
 
 /**
  * Watches over a caller while a stream lasts: tells when the token expires, when it was revoked or lost a scope or a tenant, and when a

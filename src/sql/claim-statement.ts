@@ -20,13 +20,13 @@ export function claimStatement<Params extends readonly [...ClaimParams, ...unkno
   const transfer = statement<Params, ClaimedRow>(name, text, { rowMode: 'array' })
   const claim = async (db: Queryable, ...params: Params): Promise<ClaimedRow[]> => {
     // Where it was not told, somebody changed the first of the jobs just before it was locked: it stays, and the others are claimed.
-    return inTurn(await transfer(db, ...params)) ?? (await readClaim(db, params[2]))
+    return inOrderOfTurns(await transfer(db, ...params)) ?? (await readClaim(db, params[2]))
   }
   return Object.assign(claim, { statementName: name, text })
 }
 
 /** Puts rows in the order of their turns, with what is told once in each of them; null: it was not told. */
-function inTurn(rows: ClaimedRow[]): ClaimedRow[] | null {
+function inOrderOfTurns(rows: ClaimedRow[]): ClaimedRow[] | null {
   if (rows.length === 0 || heldUpBy(rows) !== null) return rows
   const json = rows.find((row) => row[13] !== null)?.[13]
   if (json === undefined) return null

@@ -1,4 +1,4 @@
-import { claimRevisionIfApart, dropEndedClaims, runTimes, type PlainList } from './settle-parts.ts'
+import { dropEndedClaims, journalDone, type PlainList } from './settle-parts.ts'
 import { statement } from './statement.ts'
 
 /**
@@ -17,10 +17,7 @@ with moved as (
    where j.id = any ($1::uuid[])
      and case when cardinality($2::bigint[]) = 1 then j.lease = ($2::bigint[])[1] else (j.id, j.lease) in (select * from unnest($1::uuid[], $2::bigint[])) end
   returning j.id, j.tenant_id, j.job_kind, j.revision, j.claim_revision, j.runs, j.claimed_at, j.available_at),
-journaled as (
-  insert into mdm.aa_audit_log (job_id, tenant_id, action, revision, claim_revision, wait_ms, run_ms, attempt, worker, job_kind)
-  select id, tenant_id, 'job_done', revision, ${claimRevisionIfApart}, ${runTimes}, runs, $3::int, job_kind
-    from moved),
+${journalDone},
 ${dropEndedClaims('$1', '$4')}
 select g.id from unnest($1::uuid[]) g(id)
  where (select count(*) from moved) < cardinality($1::uuid[]) and not exists (select from moved m where m.id = g.id)`,

@@ -9,7 +9,7 @@ export interface ClaimRulesRow {
     limits: Record<string, { rps: unknown; burst: unknown }> | null
   }[]
   readonly pauses: { kind: string | null; tenantId: string | null; untilMs: number | null }[]
-  readonly caps: { kind: string | null; tenantId: string | null; max: number }[]
+  readonly caps: { kind: string | null; tenantId: string | null }[]
   /** Every kind that the database knows, with its own cap. */
   readonly kinds: { name: string; maxConcurrency: number | null }[]
 }
@@ -23,6 +23,6 @@ select jsonb_build_object(
   'pauses', (select coalesce(jsonb_agg(jsonb_build_object('kind', p.job_kind, 'tenantId', p.tenant_id,
                       'untilMs', case when p.until is not null then greatest(date_part('epoch', p.until - clock_timestamp()) * 1000, 0) end)), '[]')
                from mdm.aa_queue_pause p where p.until is null or p.until > clock_timestamp()),
-  'caps', (select coalesce(jsonb_agg(jsonb_build_object('kind', c.job_kind, 'tenantId', c.tenant_id, 'max', c.max)), '[]') from mdm.aa_concurrency_limit c),
+  'caps', (select coalesce(jsonb_agg(jsonb_build_object('kind', c.job_kind, 'tenantId', c.tenant_id)), '[]') from mdm.aa_concurrency_limit c),
   'kinds', (select coalesce(jsonb_agg(jsonb_build_object('name', k.name, 'maxConcurrency', k.max_concurrency)), '[]') from mdm.aa_job_kind k)) as rules`,
 )

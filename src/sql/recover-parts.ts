@@ -1,3 +1,5 @@
+import { claimRevisionIfApart, runTimes } from './settle-parts.ts'
+
 /**
  * running -> pending, dlq (attempts used up: a job that kills its process cannot do so for ever) or failed (a stop was asked for), for the
  * rows of `held` (id, lease, cause, claimed_at, available_at). attempts stay; they come back spread: random(0 .. 10 s x 2^(attempts-1), at most 10 min).
@@ -21,9 +23,7 @@ journaled as (
   select id, tenant_id,
          (case status when 'pending' then 'job_recovered' when 'dlq' then 'job_dlq'
            else case stop_cause when 'cancelled' then 'job_cancel' else 'job_stop' end end)::mdm.audit_action,
-         revision, case when claim_revision <> revision - 1 then claim_revision end,
-         least(greatest(date_part('epoch', claimed_at - available_at) * 1000, 0), 2147483647)::int,
-         least(greatest(date_part('epoch', now() - claimed_at) * 1000, 0), 2147483647)::int,
+         revision, ${claimRevisionIfApart}, ${runTimes},
          runs, (select w.id from mdm.aa_worker w where w.name = claimed_by), job_kind, 'system:recovery',
          case when status = 'failed' then stop_reason end,
          jsonb_strip_nulls(jsonb_build_object('cause', cause, 'from', case when status = 'failed' then 'running' end, 'last_error', last_error,

@@ -5,6 +5,12 @@ export const runTimes = `least(greatest(date_part('epoch', claimed_at - availabl
 /** The claim's revision stands in the journal only where a stop request came between. */
 export const claimRevisionIfApart = `case when claim_revision <> revision - 1 then claim_revision end`
 
+/** SQL for the journal's rows of runs that succeeded; $3 is the worker. */
+export const journalDone = `journaled as (
+  insert into mdm.aa_audit_log (job_id, tenant_id, action, revision, claim_revision, wait_ms, run_ms, attempt, worker, job_kind)
+  select id, tenant_id, 'job_done', revision, ${claimRevisionIfApart}, ${runTimes}, runs, $3::int, job_kind
+    from moved)`
+
 /**
  * Drops the claim rows whose last job this statement ends: $claims. Never by a group out of which a row fell, and never in a statement that
  * moved fewer than were given.

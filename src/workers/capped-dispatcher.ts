@@ -24,7 +24,7 @@ interface CappedDispatcherDeps {
   readonly spec: { readonly dispatch: 'fair' | 'priority'; readonly tenantIds: readonly string[] | null }
   readonly pool: Pool
   readonly worker: string
-  readonly instanceId: () => string
+  readonly instanceId: string
   readonly rules: Pick<ClaimRules, 'weights'>
   readonly unheard: UnheardClaims
 }
@@ -63,7 +63,7 @@ export function createCappedDispatcher({
       return claim(
         tx,
         worker,
-        instanceId(),
+        instanceId,
         lease,
         shape.kinds,
         limit,

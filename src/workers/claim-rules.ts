@@ -1,6 +1,7 @@
 import type { ClaimRulesRow } from '../sql/read-claim-rules.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import { createBuckets, type RateLimit } from '../jobs/rate-limit.ts'
+import { pairKey } from '../jobs/pair-key.ts'
 import { createLimitedPairs } from './limited-pairs.ts'
 
 /** What a claim leaves out and how deep it may go; everything as of now. */
@@ -68,8 +69,6 @@ export function createClaimRules({ kinds, providers }: ClaimRulesDeps): ClaimRul
   let due: ReadonlySet<string> = new Set()
   let closedTenants: Record<string, 1> = {}
   let sweptAt = -Infinity
-
-  const pairKey = (kind: string, tenantId: string): string => `${kind} ${tenantId}`
 
   /** Without a common store each instance takes its share of what is limited (FAULTS N03). */
   const shared = (limit: RateLimit): RateLimit => ({ rps: limit.rps / share, burst: Math.max(limit.burst / share, 1) })
@@ -192,7 +191,9 @@ function capsOf({ caps, kinds }: ClaimRulesRow): Caps {
   return {
     kinds: marked(all.map(({ kind, tenantId }) => (tenantId === null ? kind : null))),
     tenants: marked(all.map(({ kind, tenantId }) => (kind === null ? tenantId : null))),
-    pairs: marked(all.map(({ kind, tenantId }) => (kind === null || tenantId === null ? null : `${kind} ${tenantId}`))),
+    pairs: marked(
+      all.map(({ kind, tenantId }) => (kind === null || tenantId === null ? null : pairKey(kind, tenantId))),
+    ),
   }
 }
 
@@ -223,5 +224,7 @@ export function leavesOut(
   { kinds, excludedTenants, excludedPairs }: ClaimShape,
   run: { readonly kind: string; readonly tenantId: string },
 ): boolean {
-  return !kinds.includes(run.kind) || run.tenantId in excludedTenants || `${run.kind} ${run.tenantId}` in excludedPairs
+  return (
+    !kinds.includes(run.kind) || run.tenantId in excludedTenants || pairKey(run.kind, run.tenantId) in excludedPairs
+  )
 }

@@ -4,7 +4,7 @@ import { checkSchedule } from '../jobs/check-schedule.ts'
 import { StellwerkError } from '../jobs/errors.ts'
 import { kindDefaultsRanges, mergeKindDefaults, type PartialKindDefaults } from '../jobs/kind-defaults.ts'
 import { standardDefaults, type JobKind, type KindSchedule } from '../jobs/kind.ts'
-import { reservedKindNames } from '../jobs/kinds.ts'
+import { builtInKinds } from '../jobs/kinds.ts'
 import { encodePayload } from '../jobs/payload.ts'
 import { payloadJsonSchema } from '../jobs/payload-json-schema.ts'
 import type { FailureFollower, Handler } from './handler.ts'
@@ -94,9 +94,7 @@ function nameProblems(name: unknown): string[] {
   if (typeof name !== 'string' || !/^[a-z0-9_]{1,63}$/.test(name)) {
     return ['name must be 1 to 63 characters of a-z, 0-9 and _']
   }
-  return (reservedKindNames as readonly string[]).includes(name)
-    ? ["name is one of the platform's own kinds; choose another"]
-    : []
+  return Object.hasOwn(builtInKinds, name) ? ["name is one of the platform's own kinds; choose another"] : []
 }
 
 function payloadProblems({ payload, example }: Record<string, unknown>): string[] {

@@ -43,7 +43,7 @@ interface DispatcherDeps {
   readonly spec: PoolSpec
   readonly pool: Pool
   readonly worker: string
-  readonly instanceId: () => string
+  readonly instanceId: string
   readonly rules: ClaimRules
 }
 
@@ -129,7 +129,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
         : { ...shape.excludedTenants, ...Object.fromEntries(passedOver.map((id) => [id, 1])) }
     const params: ClaimParams = [
       worker,
-      instanceId(),
+      instanceId,
       lease,
       shape.kinds,
       limit,

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { databaseFault } from '../jobs/database-fault.ts'
 import { inTransaction } from '../db/transaction.ts'
-import { decide, type Outcome } from '../jobs/decide.ts'
+import { decide } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'
 import { finishOf, type Completer, type Effects, type End } from './completer.ts'
 import { effectRows } from './effect.ts'
@@ -22,6 +22,9 @@ interface EndingDeps {
   readonly onEnqueued: () => void
 }
 
+/** How a handler ended. */
+export type Outcome = { readonly type: 'resolved' } | { readonly type: 'threw'; readonly thrown: unknown }
+
 /** Settles a run once, which ended at `now`; whatever comes later is too late. Pending only where the slot has to wait for a transaction. */
 export type Ending = (
   execution: Execution,
@@ -39,13 +42,7 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
   const fail = (execution: Execution, thrown: unknown, durationMs: number): void => {
     const { run, runnable } = execution
     run.state = 'ended'
-    const decision = decide(
-      run,
-      { type: 'threw', thrown },
-      runnable.kind.defaults.backoff,
-      random(),
-      secretsOf(execution),
-    )
+    const decision = decide(run, thrown, runnable.kind.defaults.backoff, random(), secretsOf(execution))
     if (decision.move === 'release') {
       completer.settle({
         run,
@@ -55,7 +52,7 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
         cause: decision.cause,
         unstarted: false,
       })
-    } else if (decision.move === 'fail') {
+    } else {
       completer.settle({ run, move: 'fail', durationMs, decision, logText: keptLines(execution.lines) })
     }
   }

@@ -131,7 +131,7 @@ export function createEngine(deps: EngineDeps): Engine {
     )
     const [row] = await registerWorker(
       pools.commit,
-      instance.id(),
+      instance.id,
       name,
       spec.name,
       spec.slots,

@@ -1,5 +1,4 @@
-import type { Outcome } from '../jobs/decide.ts'
-import type { Ending } from './ending.ts'
+import type { Ending, Outcome } from './ending.ts'
 import { createExecution, type Execution, type RunnableKind } from './execution.ts'
 import type { HandlerContext, HandlerResult } from './handler.ts'
 import type { Run } from './run.ts'
@@ -8,8 +7,8 @@ import type { Run } from './run.ts'
 export interface Executor {
   /** Starts a run at `now`, in monotonic milliseconds; `onFree` is told once its handler's promise has settled and the slot is free. */
   start(run: Run, now: number, onFree: OnFree): Execution
-  /** Ends the run without its handler: what the handler still does changes nothing. */
-  giveUp(execution: Execution, outcome: Outcome): void
+  /** Ends the run without its handler, as if that had thrown this: what it still does changes nothing. */
+  giveUp(execution: Execution, thrown: unknown): void
 }
 
 type OnFree = (execution: Execution, now: number) => void
@@ -79,8 +78,8 @@ export function createExecutor({ kinds, contextOf, end }: ExecutorDeps): Executo
       slot(execution, onFree)
       return execution
     },
-    giveUp(execution, outcome) {
-      void end(execution, outcome, undefined, performance.now())
+    giveUp(execution, thrown) {
+      void end(execution, { type: 'threw', thrown }, undefined, performance.now())
     },
   }
 }

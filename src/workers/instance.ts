@@ -9,11 +9,11 @@ import type { HeartbeatOptions, HeartbeatReport } from './heartbeat-thread.ts'
 /** This process start among the instances: registered, kept alive by a thread of its own, removed at the end. */
 export interface Instance {
   readonly host: string
-  id(): string
+  readonly id: string
   /** Registers; the heartbeat thread starts. */
   start(): Promise<void>
-  /** What the next heartbeats tell of this instance. */
-  report(facts: { readonly draining?: boolean; readonly subscriptions?: number; readonly abandoned?: number }): void
+  /** The heartbeats tell from now on that it takes no more. */
+  drain(): void
   stop(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ export function createInstance({ db, url, version, dataDir, heartbeatMs, onLost,
 
   return {
     host,
-    id: () => id,
+    id,
     async start() {
       await register()
       const options: HeartbeatOptions = { url, instanceId: id, everyMs: heartbeatMs }
@@ -54,8 +54,8 @@ export function createInstance({ db, url, version, dataDir, heartbeatMs, onLost,
       })
       timer = setInterval(() => thread?.postMessage({ draining, ...facts() }), Math.min(heartbeatMs, 1_000))
     },
-    report(next) {
-      draining = next.draining ?? draining
+    drain() {
+      draining = true
       thread?.postMessage({ draining, ...facts() })
     },
     async stop() {

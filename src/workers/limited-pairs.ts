@@ -1,5 +1,6 @@
 import { createMoments } from '../jobs/moments.ts'
 import type { Buckets, RateLimit } from '../jobs/rate-limit.ts'
+import { pairKey } from '../jobs/pair-key.ts'
 
 /**
  * What a claim has to mind of (kind, tenant) pairs whose token buckets are in use. Kept by what changes, a token taken or a moment come at which
@@ -88,7 +89,7 @@ export function createLimitedPairs(
     excluded,
     bounds,
     touch(kind, tenantId) {
-      const key = `${kind} ${tenantId}`
+      const key = pairKey(kind, tenantId)
       let pair = pairs.get(key)
       if (pair === undefined) {
         pair = { kind, tenantId, limits: limitsOf(kind, tenantId), at: 0 }

@@ -48,7 +48,7 @@ export function createWatch({ pool, running, giveUp, abortGraceMs, abandonMs, on
         else if (now - Math.max(startedAt, execution.heartbeatAt) > staleAfterMs / 3) beats.push(execution)
       } else if (now - execution.abortedAt > abortGraceMs + abandonMs) onReplaced(execution)
       else if (now - execution.abortedAt > abortGraceMs && execution.run.state === 'running')
-        giveUp(execution, { type: 'threw', thrown: ignored(execution) })
+        giveUp(execution, ignored(execution))
     }
     if (beats.length > 0 && !beating) void beat(beats)
     if (running.size > 0 && now - askedAt > stopRequestsEveryMs) void askForStops()
@@ -111,16 +111,13 @@ export function createWatch({ pool, running, giveUp, abortGraceMs, abandonMs, on
         abortExecution(execution, new JobAborted('shutdown', 'The service is shutting down.'))
       if (await settlesWithin(ended, marginMs)) return
       for (const execution of running)
-        giveUp(execution, {
-          type: 'threw',
-          thrown: new JobAborted('shutdown', 'The service shut down before the handler had ended.'),
-        })
+        giveUp(execution, new JobAborted('shutdown', 'The service shut down before the handler had ended.'))
     },
     dropAll() {
       for (const execution of running) {
         const reason = new JobAborted('shutdown', 'This instance was taken for dead; others have its jobs.')
         abortExecution(execution, reason)
-        giveUp(execution, { type: 'threw', thrown: reason })
+        giveUp(execution, reason)
       }
     },
     stop() {

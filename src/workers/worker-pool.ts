@@ -3,6 +3,7 @@ import type { Events, ReleaseCause } from '../jobs/event.ts'
 import { tenantsOverShare } from '../jobs/fairness.ts'
 import { DatabaseUnavailable } from '../jobs/errors.ts'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
+import { pairKey } from '../jobs/pair-key.ts'
 import type { StartAtOnce } from '../sql/enqueue-claimed.ts'
 import { createClaimLoop } from './claim-loop.ts'
 import { leavesOut, type ClaimRules, type ClaimShape } from './claim-rules.ts'
@@ -32,7 +33,7 @@ export interface WorkerPool {
   stop(graceMs: number): Promise<void>
   /** Gives up everything in hand: the instance was taken for dead. What was not recovered yet, or claimed since, goes back through the fence. */
   dropAll(): void
-  facts(): { readonly busy: number; readonly abandoned: number; readonly stuck: boolean }
+  facts(): { readonly abandoned: number; readonly stuck: boolean }
 }
 
 interface WorkerPoolDeps {
@@ -47,7 +48,7 @@ interface WorkerPoolDeps {
   readonly events: Events
   readonly pulse: Pulse
   readonly worker: { readonly id: number; readonly name: string }
-  readonly instanceId: () => string
+  readonly instanceId: string
   readonly afterClaim: () => void
   readonly pollMs: number
   readonly abortGraceMs: number
@@ -212,7 +213,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const startAtOnce: StartAtOnce = (job, enqueue) => {
     if (!startsAtOnce(job)) return null
     const lease = drawLease()
-    const answer = enqueue({ worker: worker.name, instanceId: deps.instanceId(), lease })
+    const answer = enqueue({ worker: worker.name, instanceId: deps.instanceId, lease })
     const start = answer.then(
       (rows) => {
         starting.delete(start)
@@ -239,7 +240,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     const turnedAway = new Map<string, number>()
     return runs.filter((run) => {
       if (!rules.limits(run.kind)) return true
-      const key = `${run.kind} ${run.tenantId}`
+      const key = pairKey(run.kind, run.tenantId)
       const before = turnedAway.get(key) ?? 0
       const token = rules.take(run.kind, run.tenantId, before, now)
       if (token.taken) return true
@@ -300,7 +301,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       watch.dropAll()
       loop.wake()
     },
-    facts: () => ({ busy: running.size, abandoned: replaced, stuck: replaced >= spec.slots }),
+    facts: () => ({ abandoned: replaced, stuck: replaced >= spec.slots }),
   }
 }
 

@@ -98,7 +98,7 @@ export async function startWorkers(
     onLost: () => engine.dropAll(),
     facts: () => ({ subscriptions: 0, abandoned: engine.abandoned() }),
   })
-  const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
+  const wakeup = createWakeup({ instanceId: instance.id, db: pools.api, listener })
   const maintenance = createMaintenance({
     pool: pools.commit,
     events,
@@ -131,7 +131,7 @@ export async function startWorkers(
     onProgress: () => undefined,
   })
   await instance.start()
-  await removeFormerInstances(pools.api, instance.host, folder, instance.id())
+  await removeFormerInstances(pools.api, instance.host, folder, instance.id)
   await maintenance.runOnce()
   await wakeup.start()
   await engine.start([{ name: 'default', slots, kinds, tenantIds: null, dispatch: 'fair' }])

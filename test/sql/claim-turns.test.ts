@@ -108,7 +108,7 @@ test('a claim that was held up leaves the rotation and the size of the next one 
     spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
     pool: pools.claim,
     worker: worker.name,
-    instanceId: () => worker.instanceId,
+    instanceId: worker.instanceId,
     rules,
   })
   const claim = () => dispatcher.claim(100, rules.shape(kinds, performance.now()), [])

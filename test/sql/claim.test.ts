@@ -271,7 +271,7 @@ describe.each([
       },
       pool: pools.claim,
       worker: worker.name,
-      instanceId: () => worker.instanceId,
+      instanceId: worker.instanceId,
       rules: claimRules,
     })
     const waiting = await insertJobs(situation.jobs(120))

@@ -22,18 +22,18 @@ test('what stands under a cap is looked for again at once after a claim that fai
     await setConcurrencyLimit(database.pool, 'capped', null, 5, 'user:ada', 'r')
     const worker = await testWorker(database.pool)
     const rules = createClaimRules({ kinds: new Map(), providers: {} })
-    // The first one is no uuid: the statement fails.
-    const instanceIds = ['not here', worker.instanceId]
+    // The first ones are no JSON: the statement fails.
+    const weights = ['none', '{}']
     const dispatcher = createCappedDispatcher({
       spec: { dispatch: 'fair', tenantIds: null },
       pool: pools.claim,
       worker: worker.name,
-      instanceId: () => instanceIds.shift()!,
-      rules,
+      instanceId: worker.instanceId,
+      rules: { weights: () => weights.shift()! },
       unheard: createUnheardClaims(pools.claim),
     })
     const claim = () => dispatcher.claim(10, rules.shape(['capped'], performance.now()), [])
-    await expect(claim()).rejects.toThrow('not here')
+    await expect(claim()).rejects.toThrow('invalid input syntax for type json')
     expect(await claim()).toMatchObject([{ kind: 'capped' }])
   } finally {
     await pools.end()

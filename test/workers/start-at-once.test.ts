@@ -80,7 +80,7 @@ test('a job that comes alone to workers at rest goes in claimed, and is told, ke
     tags: ['x', 'y'],
   })
   const { lease } = (await storedJob(database, jobId))!
-  expect(await claimRows()).toMatchObject([{ lease, instance_id: engine.instance.id(), job_ids: [jobId] }])
+  expect(await claimRows()).toMatchObject([{ lease, instance_id: engine.instance.id, job_ids: [jobId] }])
   release.resolve()
   await until(isDone(jobId), 'it has run')
   expect((await journalOf(database, jobId)).map(({ action, revision }) => [action, revision])).toEqual([

@@ -71,7 +71,7 @@ export async function startEngine(
     onLost: () => engine.dropAll(),
     facts: () => ({ subscriptions: 0, abandoned: engine.abandoned() }),
   })
-  const wakeup = createWakeup({ instanceId: instance.id(), db: pools.api, listener })
+  const wakeup = createWakeup({ instanceId: instance.id, db: pools.api, listener })
   const catalogue = kindCatalogue(kinds, {})
   const engine = createEngine({
     pools,

@@ -310,7 +310,7 @@ test('P03: wake-ups go by the clock and never by the job, and carry no job', asy
   const topics = new Set(['work', 'journal', 'control', 'rights'])
   for (const payload of heard) {
     const [from, ...named] = payload.split(' ')
-    expect(from).toBe(engine.instance.id())
+    expect(from).toBe(engine.instance.id)
     expect(named.filter((topic) => !topics.has(topic))).toEqual([])
   }
   expect(ids).toHaveLength(300)
@@ -638,7 +638,7 @@ function claimsOf(
       },
     }),
     worker: worker.name,
-    instanceId: () => worker.instanceId,
+    instanceId: worker.instanceId,
     rules,
   })
   return {
