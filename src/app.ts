@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { awaitDatabase } from './await-database.ts'
-import { checkKindOverrides, type Config } from './config.ts'
+import { checkKindOverrides, checkPoolKinds, type Config } from './config.ts'
 import { makeDataDir } from './db/data-dir.ts'
 import { ensurePriorityIndexes } from './db/ensure-priority-indexes.ts'
 import { startEmbedded, type EmbeddedPostgres } from './db/embedded.ts'
@@ -54,6 +54,8 @@ export interface Started {
   readonly databaseUrl: string
   /** Where the development token lies; null in production. */
   readonly tokenPath: string | null
+  /** Whether mails go to /dev/mailbox. */
+  readonly hasMailbox: boolean
 }
 
 export interface App {
@@ -98,7 +100,8 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     }
     const ownKinds = [...givenKinds, ...(config.kindsModule === null ? [] : await loadKinds(config.kindsModule))]
     const catalogue = withCleanupTick(kindCatalogue(ownKinds, config.kindOverrides), config.cleanupTickMs)
-    const strangers = checkKindOverrides(config, [...catalogue.keys()])
+    const kindNames = [...catalogue.keys()]
+    const strangers = [...checkKindOverrides(config, kindNames), ...checkPoolKinds(config, kindNames)]
     if (strangers.length > 0) throw new StartError(strangers.join('\n'))
 
     const dataDir = await makeDataDir(config.dataDir)
@@ -109,6 +112,8 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
         : config.auth
     const secretKey =
       config.secretKey === null && config.env === 'development' ? await ensureSecretKey(dataDir) : config.secretKey
+    if (config.smtpUrl === null && config.env === 'production' && config.pools.length > 0)
+      log.warn({ setting: 'SMTP_URL' }, 'SMTP_URL is not set: email_send is not served here, and mails wait')
     if (secretKey === null)
       log.warn(
         { setting: 'STELLWERK_SECRET_KEY' },
@@ -305,7 +310,7 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
     })
     startingBecause = null
     log.info(resolvedConfiguration(config, port), 'started')
-    return { url: httpUrl, port, databaseUrl: url, tokenPath: token?.path ?? null }
+    return { url: httpUrl, port, databaseUrl: url, tokenPath: token?.path ?? null, hasMailbox: mailbox !== null }
   }
 
   /** The embedded server, or the operator's; either way this process is the only owner of its data directory. */

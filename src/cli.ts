@@ -47,6 +47,10 @@ try {
   const command = commands.get(name === '-h' ? 'help' : name.replace(/^--/, ''))
   if (command === undefined) throw new Error(`${unknown('command', name, [...commands.keys()])} See stellwerk help.`)
   const { options } = command
+  if (options !== null && args.some((arg) => arg === '--help' || arg === '-h')) {
+    say(usage.trimEnd())
+    process.exit(0)
+  }
   const stranger = options === null ? undefined : args.find((arg) => !options.includes(arg))
   // An option that is passed over would do something else than was asked for.
   if (stranger !== undefined)
@@ -82,7 +86,7 @@ async function serve(preset: Record<string, string>): Promise<void> {
       process.exit(130)
     }
     signalledAt = performance.now()
-    log.info({ signal }, 'stopping')
+    log.info({ signal }, 'stopping: what runs may end first; the same signal again ends it at once')
     Promise.resolve(app?.stop()).then(() => process.exit(0), fail)
   }
   process.on('SIGTERM', onSignal)
@@ -138,14 +142,15 @@ async function runKey(args: readonly string[]): Promise<void> {
   await onDatabase(config, async (url) => {
     if (config.migrate) await migrate(url)
     say(await makeKey(url, order))
+    const where = config.database.directUrl === null ? ` in the embedded database of ${config.dataDir}` : ''
     writeSync(
       2,
-      `The key ${order.name} is made. It cannot be shown again; an administrator revokes it by revokeApiKey.\n`,
+      `The key ${order.name} is made${where}. It cannot be shown again; an administrator revokes it by revokeApiKey.\n`,
     )
   })
 }
 
-function welcome({ url, tokenPath }: Started): string {
+function welcome({ url, tokenPath, hasMailbox }: Started): string {
   const headers = `-H "authorization: Bearer $(cat '${tokenPath?.replaceAll("'", String.raw`'\''`)}')" -H 'content-type: application/json'`
   const email = (schedule: string): string =>
     `mutation { enqueueJob(input: { job: { emailSend: { to: { address: \\"ada@example.org\\" }, content: { subject: \\"Hello\\", text: \\"It runs.\\" } } }${schedule} }) { outcome job { id status } errors { message } } }`
@@ -155,8 +160,7 @@ function welcome({ url, tokenPath }: Started): string {
 Stellwerk ${version} is ready.
 
   GraphiQL   ${url}/graphiql
-  Token      ${tokenPath}
-  Mailbox    curl ${url}/dev/mailbox
+  Token      ${tokenPath}${hasMailbox ? `\n  Mailbox    curl ${url}/dev/mailbox` : ''}
 
 Send an email:
 

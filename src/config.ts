@@ -65,6 +65,18 @@ export function checkKindOverrides(config: Config, kindNames: readonly string[])
     })
 }
 
+/** A sentence for each kind that a pool names and this process does not know: its jobs would wait without a word. */
+export function checkPoolKinds({ pools }: Pick<Config, 'pools'>, kindNames: readonly string[]): string[] {
+  return pools.flatMap(({ name, kinds }) =>
+    (kinds ?? [])
+      .filter((kind) => !kindNames.includes(kind))
+      .map(
+        (kind) =>
+          `STELLWERK_POOLS: the pool ${name} names the kind ${kind}, which does not exist; the nearest known one is ${nearestName(kind, kindNames)}. Correct the name, or load the kind by STELLWERK_KINDS.`,
+      ),
+  )
+}
+
 type DeepReadonly<Of> = Of extends object ? { readonly [Key in keyof Of]: DeepReadonly<Of[Key]> } : Of
 
 function readSetting(

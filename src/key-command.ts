@@ -15,7 +15,7 @@ export const keyUsage = `stellwerk key create --name <name> --scopes <scopes> --
   --tenants   keys or ids with commas between; or all
   --expires   an instant such as 2030-01-01T00:00:00Z; without it the key is good until it is revoked
 
-Makes an API key in the database of DATABASE_URL and prints it, this once: the database keeps its hash.
+Makes an API key in the database of DATABASE_URL (without it: in the embedded one) and prints it, this once: the database keeps its hash.
 `
 
 /** A key to be made, as the command line asks for it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkKindOverrides, ConfigError, loadConfig } from '../src/config.ts'
+import { checkKindOverrides, checkPoolKinds, ConfigError, loadConfig } from '../src/config.ts'
 import type { Config } from '../src/config.ts'
 import { settings } from '../src/settings.ts'
 import type { SettingName } from '../src/settings.ts'
@@ -432,6 +432,16 @@ test('an override of a kind that does not exist names the nearest', () => {
   const config = loadConfig({ STELLWERK_KIND_EMAIL_SENT: '{"priority":1}', STELLWERK_KIND_REINDEX: '{"priority":1}' })
   expect(checkKindOverrides(config, ['email_send', 'reindex'])).toEqual([
     'STELLWERK_KIND_EMAIL_SENT overrides the kind email_sent, which does not exist; the nearest known one is STELLWERK_KIND_EMAIL_SEND. Correct the name, or remove the setting.',
+  ])
+})
+
+test('a pool for a kind that does not exist names the nearest', () => {
+  const pools = [
+    { name: 'mail', slots: 1, kinds: ['email_sned', 'reindex'] },
+    { name: 'rest', slots: 1 },
+  ]
+  expect(checkPoolKinds(loadConfig({ STELLWERK_POOLS: JSON.stringify(pools) }), ['email_send', 'reindex'])).toEqual([
+    'STELLWERK_POOLS: the pool mail names the kind email_sned, which does not exist; the nearest known one is email_send. Correct the name, or load the kind by STELLWERK_KINDS.',
   ])
 })
 

@@ -1,4 +1,4 @@
-import { ClientError } from './client-error.ts'
+import { throwInputError } from './client-error.ts'
 import type { Connection, OpenStream } from './connection.ts'
 import {
   ClientCancelBulkDocument,
@@ -78,7 +78,7 @@ export function bulk(
     const variables = { input: { select, ...input }, preview }
     const data = await sendRepeatedly<Record<string, ClientBulkJobsFragment>>(connection, { query, variables })
     const result = data[`${action}Jobs`]!
-    throwFirst(result.errors)
+    throwInputError(result.errors)
     return result
   }
 
@@ -125,13 +125,8 @@ export function bulkRun(connection: Connection, openStream: OpenStream, id: stri
     async abort() {
       const operation = { query: ClientCancelBulkDocument.toString(), variables: { id } }
       const { cancelBulkOperation } = await sendRepeatedly<ClientCancelBulkMutation>(connection, operation)
-      throwFirst(cancelBulkOperation.errors)
+      throwInputError(cancelBulkOperation.errors)
       return cancelBulkOperation.operation!
     },
   }
-}
-
-function throwFirst(errors: readonly { readonly code: string; readonly message: string }[]): void {
-  const [first] = errors
-  if (first !== undefined) throw new ClientError(first.code, first.message)
 }

@@ -6,6 +6,10 @@ export class ClientError extends Error {
   readonly retryAfter: number | null
   /** The id under which the service's log knows of it. */
   readonly requestId: string | null
+  /** The input field that was refused, as a path; empty where it is none. */
+  readonly path: readonly string[]
+  /** Where in the payload, as a JSON Pointer. */
+  readonly pointer: string | null
 
   constructor(
     code: string,
@@ -13,14 +17,33 @@ export class ClientError extends Error {
     {
       retryAfter = null,
       requestId = null,
+      path = [],
+      pointer = null,
       ...options
-    }: ErrorOptions & { retryAfter?: number | null; requestId?: string | null } = {},
+    }: ErrorOptions & Partial<Pick<ClientError, 'retryAfter' | 'requestId' | 'path' | 'pointer'>> = {},
   ) {
     super(message, options)
     this.code = code
     this.retryAfter = retryAfter
     this.requestId = requestId
+    this.path = path
+    this.pointer = pointer
   }
+}
+
+/** What stands in the payload of a mutation where its input was refused. */
+export interface InputError {
+  readonly code: string
+  readonly message: string
+  readonly path: readonly string[]
+  readonly pointer?: string | null
+}
+
+/** Throws what the input was refused for, if it was. */
+export function throwInputError([first]: readonly InputError[]): void {
+  if (first === undefined) return
+  const { code, message, path, pointer = null } = first
+  throw new ClientError(code, message, { path, pointer })
 }
 
 /** The first error of a GraphQL answer. */

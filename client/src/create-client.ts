@@ -1,5 +1,5 @@
 import { bulk, bulkRun, type Bulk, type BulkActionName, type BulkRun } from './bulk.ts'
-import { ClientError } from './client-error.ts'
+import { ClientError, throwInputError } from './client-error.ts'
 import type { Connection } from './connection.ts'
 import {
   ClientEnqueueDocument,
@@ -54,6 +54,13 @@ export interface Client {
 
 /** A client of one service, for Node.js from 22 and for browsers. Holds nothing open between calls. */
 export function createClient({ url, token, transport = 'events' }: ClientOptions): Client {
+  // Both often come from the environment, where they may be missing.
+  if (typeof url !== 'string' || !URL.canParse(url))
+    throw new TypeError(`createClient: url must be an address such as https://jobs.example.org, not ${String(url)}.`)
+  if (typeof token !== 'function' && (typeof token !== 'string' || token === ''))
+    throw new TypeError(
+      'createClient: token must be an API key or a JWT, or a function that answers one; it is missing.',
+    )
   const connection: Connection = {
     url: `${url.replace(/\/$/, '')}/graphql`,
     token: typeof token === 'string' ? () => token : token,
@@ -88,7 +95,6 @@ export function createClient({ url, token, transport = 'events' }: ClientOptions
 }
 
 function answerOf({ enqueueJob: { job, outcome, errors } }: ClientEnqueueMutation) {
-  const [first] = errors
-  if (first !== undefined) throw new ClientError(first.code, first.message)
+  throwInputError(errors)
   return { job: job!, outcome: outcome! }
 }

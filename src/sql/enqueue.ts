@@ -2,6 +2,7 @@ import { checkPayload } from '../jobs/check-payload.ts'
 import { StellwerkError } from '../jobs/errors.ts'
 import type { JobKind } from '../jobs/kind.ts'
 import { builtInKinds } from '../jobs/kinds.ts'
+import { nearestName } from '../jobs/nearest-name.ts'
 import { encodePayload, type PayloadProblem } from '../jobs/payload.ts'
 import { enqueueOne, type EnqueueInput, type Enqueued } from './enqueue-job.ts'
 import type { Queryable } from './statement.ts'
@@ -27,6 +28,13 @@ export type EnqueueJob = Omit<EnqueueInput, 'kind'> & { readonly kind: string | 
  * its schema is known; what is wrong with it or with the job throws, and nothing is written.
  */
 export async function enqueue(tx: EnqueueTransaction, job: EnqueueJob): Promise<Enqueued> {
+  const stray = Object.keys(job).find((option) => !(options as readonly string[]).includes(option))
+  // Passed over, a key with a typing mistake would make two jobs of one.
+  if (stray !== undefined)
+    throw new StellwerkError(
+      'VALIDATION_FAILED',
+      `${stray} is not an option of enqueue; the nearest is ${nearestName(stray, options)}. These are ${options.join(', ')}.`,
+    )
   const name = typeof job.kind === 'string' ? job.kind : job.kind.name
   const encoded = encodePayload(job.payload)
   if (!encoded.ok) throw refused(name, encoded.problem)
@@ -35,6 +43,19 @@ export async function enqueue(tx: EnqueueTransaction, job: EnqueueJob): Promise<
   if (checked?.ok === false) throw refused(name, checked.problems[0]!)
   return enqueueOne(queryable(tx), { ...job, kind: name })
 }
+
+const options = [
+  'kind',
+  'payload',
+  'tenant',
+  'idempotencyKey',
+  'onConflict',
+  'priority',
+  'availableAt',
+  'maxAttempts',
+  'tags',
+  'correlationId',
+] as const satisfies readonly (keyof EnqueueJob)[]
 
 function builtInSchema(name: string): JobKind['payload'] | undefined {
   return Object.hasOwn(builtInKinds, name) ? builtInKinds[name as keyof typeof builtInKinds].payload : undefined

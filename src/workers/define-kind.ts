@@ -4,6 +4,7 @@ import { checkSchedule } from '../jobs/check-schedule.ts'
 import { StellwerkError } from '../jobs/errors.ts'
 import { kindDefaultsRanges, mergeKindDefaults, type PartialKindDefaults } from '../jobs/kind-defaults.ts'
 import { standardDefaults, type JobKind, type KindSchedule } from '../jobs/kind.ts'
+import { canHave } from '../jobs/can-have.ts'
 import { builtInKinds } from '../jobs/kinds.ts'
 import { encodePayload } from '../jobs/payload.ts'
 import { payloadJsonSchema } from '../jobs/payload-json-schema.ts'
@@ -78,7 +79,7 @@ function problemsOf(definition: unknown): string[] {
     ...nameProblems(given.name),
     ...(isMissingOr('string', given.description) ? [] : ['description must be a text']),
     ...payloadProblems(given),
-    ...redactProblems(given.redact),
+    ...redactProblems(given),
     ...defaultsProblems(given.defaults),
     ...(typeof given.run === 'function'
       ? []
@@ -112,12 +113,15 @@ function payloadProblems({ payload, example }: Record<string, unknown>): string[
     : [`example is not a valid payload: ${issue}`]
 }
 
-function redactProblems(redact: unknown): string[] {
+function redactProblems({ redact, payload }: Record<string, unknown>): string[] {
   if (redact === undefined) return []
   if (!Array.isArray(redact)) return ["redact must be a list of JSON Pointers such as ['/url']"]
-  return redact
-    .filter((pointer) => typeof pointer !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(pointer))
-    .map((pointer) => `redact holds ${JSON.stringify(pointer)}, which is not a JSON Pointer such as /url or /user/name`)
+  return redact.flatMap((pointer) => {
+    if (typeof pointer !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(pointer))
+      return [`redact holds ${JSON.stringify(pointer)}, which is not a JSON Pointer such as /url or /user/name`]
+    if (!isZod4(payload) || canHave(payloadJsonSchema(payload), pointer)) return []
+    return [`redact holds ${pointer}, where no payload has anything: what is meant would be shown`]
+  })
 }
 
 function defaultsProblems(defaults: unknown): string[] {

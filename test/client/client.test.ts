@@ -124,7 +124,12 @@ test('an enqueue with a key is tried again until the service answers, and makes 
 
 test('what an input is refused for is thrown', async () => {
   const broken = { job: { emailSend: { ...laterEmail.job.emailSend, to: { address: 'nobody' } } } }
-  await expect(direct.enqueue(broken)).rejects.toMatchObject({ name: 'ClientError', code: 'INVALID' })
+  await expect(direct.enqueue(broken)).rejects.toMatchObject({
+    name: 'ClientError',
+    code: 'INVALID',
+    path: ['job', 'emailSend'],
+    pointer: '/to/address',
+  })
 })
 
 test('any typed operation can be run', async () => {
@@ -134,4 +139,16 @@ test('any typed operation can be run', async () => {
     code: 'BAD_USER_INPUT',
     requestId: expect.any(String),
   })
+})
+
+test.each([
+  [
+    { url: undefined, token: 'sw_x' },
+    'createClient: url must be an address such as https://jobs.example.org, not undefined.',
+  ],
+  [{ url: 'foo', token: 'sw_x' }, 'createClient: url must be an address such as https://jobs.example.org, not foo.'],
+  [{ url: 'http://127.0.0.1:1', token: undefined }, 'createClient: token must be an API key or a JWT, or a function'],
+  [{ url: 'http://127.0.0.1:1', token: '' }, 'createClient: token must be an API key or a JWT, or a function'],
+])('what a forgotten variable leaves out is said at once (%o)', (options, sentence) => {
+  expect(() => createClient(options as never)).toThrow(sentence)
 })

@@ -44,7 +44,7 @@ beforeAll(async () => {
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   await file('package.json', '{ "type": "module" }')
   await file('socket.js', recipes('Other GraphQL clients')[0]!)
-  env = { ...process.env, STELLWERK_URL: await service.url(), STELLWERK_TOKEN: await service.token() }
+  env = { ...process.env, JOBS_URL: await service.url(), JOBS_TOKEN: await service.token() }
 })
 afterAll(async () => {
   await end?.()
@@ -149,7 +149,7 @@ async function expectNoGap(commandFor: (id: string) => Promise<[program: string,
   )
   const { id } = data.enqueueJob.job as { id: string }
   const [program, script] = await commandFor(id)
-  const running = execFile(program, [script], { env: { ...env, STELLWERK_URL: new URL(proxy.url).origin } })
+  const running = execFile(program, [script], { env: { ...env, JOBS_URL: new URL(proxy.url).origin } })
   onTestFinished(() => void running.kill())
   let said = ''
   running.stdout!.on('data', (part: string) => (said += part))

@@ -35,6 +35,10 @@ test('a process of its own runs the service inside itself, with its kinds, and s
     const { url } = await app.start()
     expect((await fetch(`${url}/ready`)).status).toBe(200)
     await client.connect()
+    const mistyped = { kind: greet, payload: { name: 'Ada' }, idempotencykey: 'once' }
+    await expect(enqueue(client, mistyped)).rejects.toThrow(
+      'idempotencykey is not an option of enqueue; the nearest is idempotencyKey.',
+    )
     await enqueue(client, { kind: greet, payload: { name: 'Ada' } })
     await until(() => ran.length > 0, 'the own kind ran')
     expect(ran).toEqual(['Ada'])

@@ -72,6 +72,7 @@ test.each([
   [{ ...good, redact: '/url' }, 'redact must be a list'],
   [{ ...good, redact: ['url'] }, 'redact holds "url", which is not a JSON Pointer'],
   [{ ...good, redact: ['/a~2'] }, 'redact holds "/a~2"'],
+  [{ ...good, redact: ['/ulr'] }, 'redact holds /ulr, where no payload has anything: what is meant would be shown'],
   [{ ...good, defaults: { priority: 1_001 } }, 'defaults.priority must be a whole number from 0 to 1000'],
   [{ ...good, defaults: { maxAttempts: 0 } }, 'defaults.maxAttempts must be a whole number from 1 to 100'],
   [{ ...good, defaults: { backoff: { jitter: 2 } } }, 'defaults.backoff.jitter must be a number from 0 to 1'],

@@ -605,7 +605,7 @@ export type ClientEnqueueMutation = { enqueueJob: { outcome: EnqueueOutcome | nu
       | { code: ErrorCode, message: string, path: Array<string> }
       | { code: ErrorCode, message: string, path: Array<string> }
       | { code: ErrorCode, message: string, path: Array<string> }
-      | { code: ErrorCode, message: string, path: Array<string> }
+      | { pointer: string | null, code: ErrorCode, message: string, path: Array<string> }
     > } };
 
 export type ClientWatchSubscriptionVariables = Exact<{
@@ -1168,6 +1168,9 @@ export const ClientEnqueueDocument = new TypedDocumentString(`
       code
       message
       path
+      ... on ValidationError {
+        pointer
+      }
     }
   }
 }
