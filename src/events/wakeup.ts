@@ -28,6 +28,8 @@ export interface Wakeup {
 }
 
 const topics: readonly Topic[] = ['work', 'journal', 'control', 'rights']
+/** What an empty notification means: `mdm.enqueue_job` sends one a transaction, and limits and pauses are not read anew for that. */
+const ofAnEnqueue: readonly Topic[] = ['work', 'journal']
 /** NOTIFY serialises commits: one in 20 ms an instance is free within noise, one a job halves the drain. */
 const notifyEveryMs = 20
 /** Reports for the other instances in one go, and how many wait; what is dropped they find on the row, within a second or two. */
@@ -145,7 +147,8 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
           unpackHints(payload.slice(payload.indexOf(' progress ') + ' progress '.length)).forEach(hearProgress)
           return
         }
-        for (const topic of topics) if (named.length === 0 || named.includes(topic)) tell(topic)
+        const told: readonly string[] = named.length === 0 ? ofAnEnqueue : named
+        for (const topic of topics) if (told.includes(topic)) tell(topic)
       })
       // What was signalled while the connection was away is found by looking once.
       listener.onRestored(() => topics.forEach(tell))

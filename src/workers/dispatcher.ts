@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import { inTransaction } from '../db/transaction.ts'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import { broughtAll, firstRotation, rotate, roundsFor, type Rotation } from '../jobs/fairness.ts'
 import { claimFairByKind } from '../sql/claim-fair-by-kind.ts'
@@ -8,6 +9,8 @@ import { heldUpBy, type ClaimedRow } from '../sql/claimed-row.ts'
 import type { ClaimParams } from '../sql/claim-parts.ts'
 import { claimPriorityByKind } from '../sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../sql/claim-priority.ts'
+import type { Queryable } from '../sql/statement.ts'
+import { waitForTurn } from '../sql/wait-for-turn.ts'
 import { createCappedDispatcher } from './capped-dispatcher.ts'
 import type { Caps, ClaimRules, ClaimShape } from './claim-rules.ts'
 import { createClaimWalk } from './claim-walk.ts'
@@ -49,6 +52,11 @@ interface DispatcherDeps {
 
 /** A claim of 2,000 jobs has its turn for 30 ms; somebody may hold a lock on a due job for long. */
 const longestMs = { busy: 8, locked: 500 }
+/**
+ * Who wants few jobs and was held up so often waits in line: beside three that each claim two thousand at a time, of which one begins as soon as
+ * another ends, a pool of few slots drew in vain for seconds. Who wants many goes on trying: while it holds the turn its process has other work.
+ */
+const inLine = { after: 3, jobs: 64, withinMs: 1_000 }
 
 /** Decides which claim statement runs, and where the rotation over the tenants stands. */
 export function createDispatcher({ spec, pool, worker, instanceId, rules }: DispatcherDeps): Dispatcher {
@@ -60,16 +68,22 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
   let tookAll = false
   /** Whether the last claim was made kind by kind. */
   let byKind = false
-  /** What held the last claim up, and how many in a row. */
+  /** What held the last claim up, and how many in a row; and of how many in a row it was that another one had its turn. */
   let heldUp: ReturnType<typeof heldUpBy> = null
   let contended = 0
+  let turnedAway = 0
 
   /** Jobs of kinds that are not served here are due. */
   const foreignDue = ({ kinds }: ClaimShape): boolean =>
     [...rules.dueKinds()].some((kind) => !kinds.includes(kind) && !kindsWithOwnSlot.includes(kind))
 
   /** A wrong guess at the statement costs time, never order: tenant-first is a quarter of the price of kind-first with nine kinds and 100 tenants. */
-  const claimRows = async (params: ClaimParams, limit: number, shape: ClaimShape): Promise<readonly ClaimedRow[]> => {
+  const claimRows = async (
+    db: Queryable,
+    params: ClaimParams,
+    limit: number,
+    shape: ClaimShape,
+  ): Promise<readonly ClaimedRow[]> => {
     const [, , , kinds, , excludedPairs, excludedTenants] = params
     const bounds = JSON.stringify(shape.pairBounds)
     const form = spec.dispatch === 'priority' ? 'priority' : 'tenant'
@@ -92,8 +106,8 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       const key = walk.lastKey()
       return learnt(
         await (byKind
-          ? claimPriorityByKind(pool, ...params, spec.tenantIds, ...key, bounds)
-          : claimPriority(pool, ...params, spec.tenantIds, ...key)),
+          ? claimPriorityByKind(db, ...params, spec.tenantIds, ...key, bounds)
+          : claimPriority(db, ...params, spec.tenantIds, ...key)),
       )
     }
     const fair = [
@@ -110,14 +124,14 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       const past = walk.keysOf('pair')
       return learnt(
         await (spec.tenantIds === null
-          ? claimFairByKind(pool, ...params, ...fair, ...past, bounds)
-          : claimFairOfTenants(pool, ...params, ...fair, ...past, bounds, spec.tenantIds)),
+          ? claimFairByKind(db, ...params, ...fair, ...past, bounds)
+          : claimFairOfTenants(db, ...params, ...fair, ...past, bounds, spec.tenantIds)),
       )
     }
     walk.begin('tenant', served)
     const [tenants, priorities, times, ids] = walk.keysOf('tenant')
     const haveMore = walk.keysHaveMore(limit)
-    return learnt(await claimFair(pool, ...params, ...fair, tenants, priorities, times, ids, haveMore))
+    return learnt(await claimFair(db, ...params, ...fair, tenants, priorities, times, ids, haveMore))
   }
 
   const claimUncapped = async (limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]> => {
@@ -136,9 +150,17 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       JSON.stringify(shape.excludedPairs),
       JSON.stringify(excluded),
     ]
-    const rows = await unheard.hear(lease, claimRows(params, limit, shape))
+    const claiming =
+      limit <= inLine.jobs && turnedAway >= inLine.after
+        ? inTransaction(pool, async (tx) => {
+            await waitForTurn(tx, String(inLine.withinMs))
+            return claimRows(tx, params, limit, shape)
+          })
+        : claimRows(pool, params, limit, shape)
+    const rows = await unheard.hear(lease, claiming)
     heldUp = heldUpBy(rows)
     contended = heldUp === null ? 0 : contended + 1
+    turnedAway = heldUp === 'busy' ? turnedAway + 1 : 0
     if (heldUp !== null) return []
     tookAll = !byKind && !walk.startsBehind() && rows.length < limit
     if (spec.dispatch === 'fair') {

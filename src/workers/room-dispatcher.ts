@@ -20,17 +20,21 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
   let roomedFirst = false
   let roomedAll = false
   let filled = false
+  /** Whether the last claim asked for them: what held up an earlier one says nothing. */
+  let roomedAsked = false
 
   const claimRoomed: Dispatcher['claim'] = async (limit, shape, passedOver) => {
     const now = performance.now()
     roomedAll = true
-    const isQuiet = !woken && roomed.retryInMs() === null
+    const isQuiet = !woken && !(roomedAsked && roomed.retryInMs() !== null)
+    roomedAsked = false
     if (limit <= 0 || now < nextLookAt || (isQuiet && now < nextLookAt + quietForMs - lookEveryMs)) return []
     return rooms.alone(async () => {
       const { kinds, most } = rooms.open(shape.kinds)
       if (kinds.length === 0) return []
       // What brings nothing is asked again without those who were passed over.
       if (passedOver.length === 0) woken = false
+      roomedAsked = true
       const claiming = roomed.claim(Math.min(limit, most), { ...shape, kinds }, passedOver)
       const runs = await claiming.catch((error: unknown) => {
         woken = true
@@ -69,10 +73,10 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
       free.wake()
       roomed.wake()
     },
-    isHeldUp: () => free.isHeldUp() || roomed.isHeldUp(),
+    isHeldUp: () => free.isHeldUp() || (roomedAsked && roomed.isHeldUp()),
     retryInMs() {
       const early = woken ? Math.max(nextLookAt - performance.now(), 0) : 0
-      const times = [free.retryInMs(), roomed.retryInMs(), early > 0 ? Math.ceil(early) : null]
+      const times = [free.retryInMs(), roomedAsked ? roomed.retryInMs() : null, early > 0 ? Math.ceil(early) : null]
       const earliest = Math.min(...times.map((ms) => ms ?? Infinity))
       return earliest === Infinity ? null : earliest
     },

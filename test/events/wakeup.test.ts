@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createListener } from '../../src/db/listen.ts'
 import { createWakeup, type Wakeup } from '../../src/events/wakeup.ts'
 import type { Queryable } from '../../src/sql/statement.ts'
+import { registerTestKinds } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
@@ -67,6 +68,17 @@ test('who starts is heard by those who thought that nobody listens, and hears th
   first.signal('work')
   await until(() => told > 0, 'the second one is told')
   expect(told).toBe(1)
+})
+
+test('an enqueue by SQL wakes workers and subscribers, and has nobody read limits and pauses anew', async () => {
+  const wakeup = await started()
+  const told: string[] = []
+  for (const topic of ['work', 'journal', 'control', 'rights'] as const) wakeup.on(topic, () => told.push(topic))
+  await registerTestKinds(database.pool, ['echo'])
+  await database.sql(`select from mdm.enqueue_job('echo', '{}')`)
+  await database.sql(`select pg_notify('mdm_wakeup', 'sql rights')`)
+  await until(() => told.includes('rights'), 'the last one is heard')
+  expect(told).toEqual(['work', 'journal', 'rights'])
 })
 
 test('they are sent one after the other, however slow', async () => {

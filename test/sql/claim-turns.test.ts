@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
-import { Client } from 'pg'
+import { Client, type Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
 import { ensurePriorityIndexes } from '../../src/db/ensure-priority-indexes.ts'
 import { createPools, type Pools } from '../../src/db/pool.ts'
 import { createEvents } from '../../src/jobs/event.ts'
@@ -15,8 +16,11 @@ import { endStuckClaims } from '../../src/sql/end-stuck-claims.ts'
 import { promoteJobs } from '../../src/sql/promote-jobs.ts'
 import type { Queryable } from '../../src/sql/statement.ts'
 import { createClaimRules } from '../../src/workers/claim-rules.ts'
+import { defineKind } from '../../src/workers/define-kind.ts'
 import { createDispatcher } from '../../src/workers/dispatcher.ts'
+import { createKindRooms } from '../../src/workers/kind-rooms.ts'
 import { createMaintenance } from '../../src/workers/maintenance.ts'
+import { createRoomDispatcher } from '../../src/workers/room-dispatcher.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { claimParams, noPast, noTenant, registerTestKinds, testTenant, testWorker, type TestWorker } from './support.ts'
@@ -127,6 +131,69 @@ test('a claim that was held up leaves the rotation and the size of the next one 
   })
   expect(await claim()).toHaveLength(80)
   expect(dispatcher.isHeldUp()).toBe(false)
+})
+
+test('who wants few jobs and was held up waits in line, and comes before those who only try', async () => {
+  const rules = createClaimRules({ kinds: new Map(), providers: {} })
+  const dispatcherOf = (pool: Pool) =>
+    createDispatcher({
+      spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
+      pool,
+      worker: worker.name,
+      instanceId: worker.instanceId,
+      rules,
+    })
+  const others = createPools(database.url)
+  try {
+    const [small, large] = [dispatcherOf(pools.claim), dispatcherOf(others.claim)]
+    const few = () => small.claim(4, rules.shape(kinds, performance.now()), [])
+    const many = () => large.claim(100, rules.shape(kinds, performance.now()), [])
+    await inSession(async (other) => {
+      await other.query('begin')
+      await other.query(`select pg_advisory_xact_lock(hashtextextended('stellwerk claim', 0))`)
+      for (let i = 0; i < 3; i += 1) {
+        expect(await few()).toEqual([])
+        expect(await many()).toEqual([])
+      }
+      const waiting = few()
+      const inLine = `select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
+      await until(async () => (await database.sql(inLine)).length === 1, 'it waits in line')
+      expect(await many()).toEqual([])
+      await other.query('rollback')
+      expect(await waiting).toHaveLength(4)
+      expect(small.isHeldUp()).toBe(false)
+    })
+    expect((await many()).length).toBeGreaterThan(0)
+  } finally {
+    await others.end()
+  }
+})
+
+test('a kind with a cap per instance that is not asked for any more holds nobody up', async () => {
+  const rules = createClaimRules({ kinds: new Map(), providers: {} })
+  const dispatcher = () =>
+    createDispatcher({
+      spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
+      pool: pools.claim,
+      worker: worker.name,
+      instanceId: worker.instanceId,
+      rules,
+    })
+  const heavy = defineKind({ name: 'heavy', payload: z.object({}), run: async () => {} })
+  const rooms = createKindRooms(new Map([['heavy', { kind: { ...heavy, perInstance: 1 }, handler: heavy.run }]]))
+  const both = createRoomDispatcher({ rooms, free: dispatcher(), roomed: dispatcher() })
+  const claim = (served: readonly string[]) => both.claim(4, rules.shape(served, performance.now()), [])
+  await inSession(async (other) => {
+    await other.query('begin')
+    await other.query(`select pg_advisory_xact_lock(hashtextextended('stellwerk claim', 0))`)
+    expect(await claim(['crane', 'heavy'])).toEqual([])
+    expect(both.isHeldUp()).toBe(true)
+    await other.query('rollback')
+  })
+  // The kind was paused since.
+  expect(await claim(['crane'])).toHaveLength(4)
+  expect(both.isHeldUp()).toBe(false)
+  expect(both.retryInMs()).toBeNull()
 })
 
 test('a session whose process does not take its answer loses its turn, and what it was about to claim', async () => {

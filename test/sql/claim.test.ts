@@ -10,6 +10,7 @@ import { heldUpBy, type ClaimedRow } from '../../src/sql/claimed-row.ts'
 import { moveCapped, noKey, type ClaimParams, type PriorityParams, keyOf } from '../../src/sql/claim-parts.ts'
 import { claimPriorityByKind } from '../../src/sql/claim-priority-by-kind.ts'
 import { claimPriority } from '../../src/sql/claim-priority.ts'
+import { findDueKinds } from '../../src/sql/find-due-kinds.ts'
 import { createClaimRules } from '../../src/workers/claim-rules.ts'
 import { plainList } from '../../src/sql/settle-parts.ts'
 import { createDispatcher } from '../../src/workers/dispatcher.ts'
@@ -526,4 +527,28 @@ describe('P02: no claim ever scans the table', () => {
       }
     },
   )
+
+  test('the look for due kinds is a probe for each, also where the statistics know one kind only', async () => {
+    const fresh = await testDatabase()
+    try {
+      await registerTestKinds(fresh.pool, [...kinds, 'never_due'])
+      await fresh.sql(
+        `insert into mdm.aa_job (tenant_id, job_kind, revision) select id, 'crane', 1 from mdm.aa_tenant, generate_series(1, 20000) where tenant_key = 'default'`,
+      )
+      await fresh.sql('vacuum analyze mdm.aa_job')
+      const sessions = createPools(fresh.url)
+      await sessions.claim.query(`prepare look as ${findDueKinds.text}`)
+      const { rows } = await sessions.claim.query<{ 'QUERY PLAN': string }>(
+        `explain (analyze, buffers, costs off, timing off) execute look('{}')`,
+      )
+      await sessions.end()
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      const used = [...plan.matchAll(/Scan using (\w+) on aa_job\b/g)].map(([, index]) => index)
+      expect(used, plan).toEqual(['aa_job_by_kind'])
+      // Three or four pages for each of the kinds; the index has 200.
+      expect(Number(/Buffers: shared hit=(\d+)/.exec(plan)![1]), plan).toBeLessThan(120)
+    } finally {
+      await fresh.drop()
+    }
+  })
 })

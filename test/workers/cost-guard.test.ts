@@ -86,7 +86,7 @@ test(
   },
 )
 
-test('claim and settle keep their budgets of WAL and buffers', async () => {
+test('claim and settle keep their budgets of WAL and buffers', { timeout: 120_000 }, async () => {
   const pools = createPools(database.url)
   try {
     const worker = await testWorker(database.pool)
@@ -289,5 +289,5 @@ async function counts() {
 /** What was written since the oldest open transaction of the server began, in whichever database, is not cleared from its page. */
 async function nobodyWrites(): Promise<void> {
   const writers = 'select from pg_stat_activity where backend_xid is not null and pid <> pg_backend_pid()'
-  await until(async () => (await database.sql(writers)).length === 0, 'no transaction of other tests is open')
+  await until(async () => (await database.sql(writers)).length === 0, 'no transaction of other tests is open', 60_000)
 }
