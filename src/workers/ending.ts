@@ -1,6 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { databaseFault } from '../jobs/database-fault.ts'
 import { inTransaction } from '../db/transaction.ts'
 import { decide } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'
@@ -11,6 +9,7 @@ import { jobLog, type HandlerContextDeps } from './handler-context.ts'
 import type { HandlerResult, JobLog } from './handler.ts'
 import { jobTransaction } from './job-transaction.ts'
 import type { Run } from './run.ts'
+import { tryAgain } from './try-again.ts'
 
 interface EndingDeps {
   readonly completer: Completer
@@ -35,7 +34,6 @@ export type Ending = (
 
 const logBytes = 8 * 1024
 const resultBytes = 64 * 1024
-const conflictTries = 6
 
 /** What follows the handler: its outcome becomes an end, and the end is settled, alone or in a group. */
 export function createEnding({ completer, commitPool, random, logLine, onEnqueued }: EndingDeps): Ending {
@@ -85,11 +83,8 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
           completer.committed(done, { lost: true }, attempt > 1)
           return
         }
-        const fault = databaseFault(error)
-        // A database that is away is no failure of the handler (FAULTS F12): what ends the trying is its end, or the run's own time limit.
-        if (fault !== 'unavailable' && (fault !== 'conflict' || attempt >= conflictTries))
-          return fail(execution, error, done.durationMs)
-        await wait(Math.min(100 * 2 ** Math.min(attempt - 1, 10), 3_000) * (0.5 + Math.random()))
+        // What ends the trying is the run's own time limit.
+        if (!(await tryAgain(error, attempt))) return fail(execution, error, done.durationMs)
       }
     }
   }

@@ -1,7 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
-import { databaseFault } from '../jobs/database-fault.ts'
 import type { Events } from '../jobs/event.ts'
 import { createBacklog, type Backlog } from './backlog.ts'
 import type { Completer, End, Settled } from './completer.ts'
@@ -9,6 +7,7 @@ import type { RunnableKind } from './execution.ts'
 import { follow } from './follow-ups.ts'
 import { jobFacts } from './handler-context.ts'
 import type { FailureFollower, FailureOutcome } from './handler.ts'
+import { tryAgain } from './try-again.ts'
 
 type UnsuccessfulEnd = Exclude<End, { move: 'finish' }>
 
@@ -24,8 +23,6 @@ interface FollowedLaneDeps {
   readonly plain: Completer
   readonly events: Events
 }
-
-const conflictTries = 6
 
 export function createFollowedLane({ pool, kinds, plain, events }: FollowedLaneDeps): FollowedLane {
   const backlog = createBacklog()
@@ -46,13 +43,10 @@ export function createFollowedLane({ pool, kinds, plain, events }: FollowedLaneD
         plain.committed(end, settled, attempt > 1)
         return
       } catch (error) {
-        const fault = databaseFault(error)
-        if (fault !== 'unavailable' && (fault !== 'conflict' || attempt >= conflictTries)) {
-          events.emit({ type: 'loop:failed', loop: `onFailure of ${run.kind}`, error: error as Error })
-          plain.settle(end)
-          return
-        }
-        await wait(Math.min(100 * 2 ** Math.min(attempt - 1, 10), 3_000) * (0.5 + Math.random()))
+        if (await tryAgain(error, attempt)) continue
+        events.emit({ type: 'loop:failed', loop: `onFailure of ${run.kind}`, error: error as Error })
+        plain.settle(end)
+        return
       }
     }
   }
