@@ -60,8 +60,15 @@ test('KINDS 2.5: a wrong password pauses the kind: of 200 mails none is in the D
   expect(told('provider:out')).toMatchObject([{ fault: 'refusing', ms: 60_000 }])
   // One try each for the slots that were under way, none for the rest.
   expect(smtp.connections).toBeLessThanOrEqual(4)
-  const [pause] = await database.sql(
-    "select reason, paused_by, until > now() + interval '50 seconds' as long from mdm.aa_queue_pause",
+  // The mails wait as soon as they are sent back; the pause is a statement of its own.
+  const pause = await until(
+    async () =>
+      (
+        await database.sql(
+          "select reason, paused_by, until > now() + interval '50 seconds' as long from mdm.aa_queue_pause",
+        )
+      )[0],
+    'the kind is paused',
   )
   expect(pause).toEqual({ reason: expect.stringContaining('535 5.7.8'), paused_by: 'system:email_breaker', long: true })
   expect(

@@ -103,7 +103,7 @@ test('claim and settle keep their budgets of WAL and buffers', { timeout: 120_00
     await claim(1, drawLease())
     const one = await costOf(pools.claim, () => claim(1, drawLease()))
     const round = async () => {
-      await nobodyWrites()
+      await untilCleared()
       const lease = drawLease()
       const many = await costOf(pools.claim, () => claim(group, lease))
       const ids = many.answer.map(([id]) => id)
@@ -116,12 +116,12 @@ test('claim and settle keep their budgets of WAL and buffers', { timeout: 120_00
           [],
         )
       await settle(ids.slice(0, 1))
+      await untilCleared()
       const settled = await costOf(pools.settle, () => settle(ids.slice(1)))
       expect([many.answer.length, settled.answer.length]).toEqual([group, 0])
       return { many, settled }
     }
-    // The catalogue is analyzed whenever the server likes, and other tests write: meanwhile no page is cleared, as above. Of a few rounds the best of
-    // each counts.
+    // The catalogue is analyzed whenever the server likes, and meanwhile no page is cleared, as above: of a few rounds the best of each counts.
     let { many, settled } = await round()
     const isDear = () => many.buffers / group >= mostClaimBuffers || settled.buffers / group >= mostSettleBuffers
     for (let more = 0; more < 7 && isDear(); more += 1) {
@@ -286,8 +286,9 @@ async function counts() {
   return row!
 }
 
-/** What was written since the oldest open transaction of the server began, in whichever database, is not cleared from its page. */
-async function nobodyWrites(): Promise<void> {
-  const writers = 'select from pg_stat_activity where backend_xid is not null and pid <> pg_backend_pid()'
-  await until(async () => (await database.sql(writers)).length === 0, 'no transaction of other tests is open', 60_000)
+/** What was written since the oldest open transaction of the server began, in whichever database, is not cleared from its page: other tests' too. */
+async function untilCleared(): Promise<void> {
+  const [now] = await database.sql<{ next: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as next')
+  const look = 'select from (select pg_current_snapshot() as s) t where pg_snapshot_xmin(s)::text::int8 >= $1::int8'
+  await until(async () => (await database.sql(look, [now!.next])).length > 0, 'what was written may be cleared', 60_000)
 }
