@@ -149,6 +149,8 @@ async function moveFollowed(
   const error = action === 'stop' || action === 'cancel' ? reason : job.lastError
   try {
     await follow(tx, job, { move: action, error })
+    // Fails where a statement had failed and its error was caught.
+    await tx.query('release savepoint followed')
     return moved
   } catch (failure) {
     await tx.query('rollback to savepoint followed')

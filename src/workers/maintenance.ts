@@ -88,7 +88,7 @@ export function createMaintenance({
     return recovered
   }
 
-  /** Own rows that cannot follow do not keep a job from its recovery; a conflict or a broken connection has it all made again. */
+  /** Own rows that cannot follow do not keep a job from its recovery, nor the others; a conflict has it all made again. */
   const followRecovered = async (tx: PoolClient, recovered: readonly RecoveredFacts[]): Promise<void> => {
     const ended = recovered.filter(({ status, kind }) => status !== 'pending' && followUps.has(kind))
     if (ended.length === 0) return
@@ -99,9 +99,10 @@ export function createMaintenance({
       await tx.query('savepoint followed')
       try {
         await followUps.get(job.kind)!(tx, job, { move, error })
+        // Fails where a statement had failed and its error was caught: the savepoint after it would, and with it the whole recovery.
+        await tx.query('release savepoint followed')
       } catch (failure) {
-        const fault = databaseFault(failure)
-        if (fault === 'conflict' || fault === 'unavailable') throw failure
+        if (databaseFault(failure) === 'conflict') throw failure
         await tx.query('rollback to savepoint followed')
         events.emit({ type: 'loop:failed', loop: `onFailure of ${job.kind}`, error: failure as Error })
       }

@@ -180,8 +180,15 @@ describe('by recovery', () => {
     ])
   })
 
-  test('rows that cannot follow keep no job from its recovery', async () => {
-    const told = await recover(async (tx) => void (await tx.query('select 1 / 0')))
+  test.each<[string, FailureFollower]>([
+    ['throws', async (tx) => void (await tx.query('select 1 / 0'))],
+    ['hides it', async (tx) => void (await tx.query('select 1 / 0').catch(() => undefined))],
+    [
+      'is cancelled',
+      async (tx) => void (await tx.query(`do $$ begin raise exception using errcode = '57014'; end $$`)),
+    ],
+  ])('an onFailure that fails (%s) keeps no job from its recovery', async (_, onFailure) => {
+    const told = await recover(onFailure)
     expect(told.filter(({ type }) => type === 'loop:failed')).toHaveLength(2)
     expect(await database.sql(`select from mdm.aa_job where status in ('dlq', 'failed')`)).toHaveLength(3)
   })
