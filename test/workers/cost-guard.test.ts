@@ -93,6 +93,8 @@ test('claim and settle keep their budgets of WAL and buffers', { timeout: 120_00
     const group = 500
     const mostClaimBuffers = 11
     const mostSettleBuffers = 13
+    const mostClaimWal = 430
+    const mostSettleWal = 610
     const claim = async (limit: number, lease: string) =>
       claimFair(
         pools.claim,
@@ -123,11 +125,15 @@ test('claim and settle keep their budgets of WAL and buffers', { timeout: 120_00
     }
     // The catalogue is analyzed whenever the server likes, and meanwhile no page is cleared, as above: of a few rounds the best of each counts.
     let { many, settled } = await round()
-    const isDear = () => many.buffers / group >= mostClaimBuffers || settled.buffers / group >= mostSettleBuffers
+    const isDear = () =>
+      many.buffers / group >= mostClaimBuffers ||
+      settled.buffers / group >= mostSettleBuffers ||
+      many.walBytes / group >= mostClaimWal ||
+      settled.walBytes / group >= mostSettleWal
     for (let more = 0; more < 7 && isDear(); more += 1) {
       const next = await round()
-      if (next.many.buffers < many.buffers) many = next.many
-      if (next.settled.buffers < settled.buffers) settled = next.settled
+      many = least(many, next.many)
+      settled = least(settled, next.settled)
     }
 
     expect(one.answer.length).toBe(1)
@@ -139,8 +145,8 @@ test('claim and settle keep their budgets of WAL and buffers', { timeout: 120_00
     expect(settled.buffers / group).toBeLessThan(mostSettleBuffers)
     // 364 bytes a job to claim (the new version, its entry in the primary key, the list in aa_claim), 537 to settle (the row again, the
     // journal's row with two entries). An index more on what changes is 100 to 180, a journal row for the claim 300.
-    expect(many.walBytes / group).toBeLessThan(430)
-    expect(settled.walBytes / group).toBeLessThan(610)
+    expect(many.walBytes / group).toBeLessThan(mostClaimWal)
+    expect(settled.walBytes / group).toBeLessThan(mostSettleWal)
   } finally {
     await pools.end()
   }
@@ -176,6 +182,9 @@ test('an enqueue keeps its budget of WAL and buffers, alone and by the thousand'
     await enqueue(1_000, keys)
     await enqueue(1, keys)
     await enqueue(2, keys)
+    // What is left to clear from pages of the catalogue is cleared here: that writes, too.
+    await untilCleared()
+    await enqueue(1_000, keys)
     const there = await costOf(pools.enqueue, () => enqueue(1, keys))
     const allThere = await costOf(pools.enqueue, () => enqueue(1_000, keys))
     expect([there, allThere].map(({ answer }) => answer.outcomes?.length)).toEqual([1, 1_000])
@@ -285,6 +294,13 @@ async function counts() {
   )
   return row!
 }
+
+/** The cheaper of two rounds in each respect. */
+const least = <Cost extends { readonly buffers: number; readonly walBytes: number }>(one: Cost, other: Cost): Cost => ({
+  ...one,
+  buffers: Math.min(one.buffers, other.buffers),
+  walBytes: Math.min(one.walBytes, other.walBytes),
+})
 
 /** What was written since the oldest open transaction of the server began, in whichever database, is not cleared from its page: other tests' too. */
 async function untilCleared(): Promise<void> {
