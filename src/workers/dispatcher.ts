@@ -53,8 +53,8 @@ interface DispatcherDeps {
 /** A claim of 2,000 jobs has its turn for 30 ms; somebody may hold a lock on a due job for long. */
 const longestMs = { busy: 8, locked: 500 }
 /**
- * Who wants few jobs and was held up so often waits in line: beside three that each claim two thousand at a time, of which one begins as soon as
- * another ends, a pool of few slots drew in vain for seconds. Who wants many goes on trying: while it holds the turn its process has other work.
+ * Who gets few jobs and was held up so often waits in line: beside three that each claim two thousand at a time, of which one begins as soon as
+ * another ends, a pool of few slots drew in vain for seconds. Who gets many goes on trying: while it holds the turn its process has other work.
  */
 const inLine = { after: 3, jobs: 64, withinMs: 1_000 }
 
@@ -72,6 +72,8 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
   let heldUp: ReturnType<typeof heldUpBy> = null
   let contended = 0
   let turnedAway = 0
+  /** By the last claim that had its turn; a pool of short handlers wants hundreds also where it gets one. */
+  let brought = 0
 
   /** Jobs of kinds that are not served here are due. */
   const foreignDue = ({ kinds }: ClaimShape): boolean =>
@@ -151,7 +153,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       JSON.stringify(excluded),
     ]
     const claiming =
-      limit <= inLine.jobs && turnedAway >= inLine.after
+      turnedAway >= inLine.after && Math.min(limit, brought) <= inLine.jobs
         ? inTransaction(pool, async (tx) => {
             await waitForTurn(tx, String(inLine.withinMs))
             return claimRows(tx, params, limit, shape)
@@ -162,6 +164,7 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
     contended = heldUp === null ? 0 : contended + 1
     turnedAway = heldUp === 'busy' ? turnedAway + 1 : 0
     if (heldUp !== null) return []
+    brought = rows.length
     tookAll = !byKind && !walk.startsBehind() && rows.length < limit
     if (spec.dispatch === 'fair') {
       const tenantsOfJobs = rows.map((row) => row[1])

@@ -64,6 +64,9 @@ const forms: Record<string, (db: Queryable, params: ClaimParams) => Promise<Clai
     claimPriorityByKind(db, ...params, null, ...noKey, JSON.stringify({ [`crane ${tenants[0]!}`]: 3 })),
 }
 
+const holdsTurn = `select pg_advisory_xact_lock(hashtextextended('stellwerk claim', 0))`
+const waitInLine = `select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
+
 const inSession = async <Answer>(work: (session: Client) => Promise<Answer>): Promise<Answer> => {
   const session = new Client({ connectionString: database.url })
   await session.connect()
@@ -121,7 +124,7 @@ test('a claim that was held up leaves the rotation and the size of the next one 
   expect(await claim()).toHaveLength(100)
   await inSession(async (other) => {
     await other.query('begin')
-    await other.query(`select pg_advisory_xact_lock(hashtextextended('stellwerk claim', 0))`)
+    await other.query(holdsTurn)
     expect(await claim()).toEqual([])
     expect(dispatcher.isHeldUp()).toBe(true)
     expect(dispatcher.tookAll()).toBe(false)
@@ -133,40 +136,61 @@ test('a claim that was held up leaves the rotation and the size of the next one 
   expect(dispatcher.isHeldUp()).toBe(false)
 })
 
-test('who wants few jobs and was held up waits in line, and comes before those who only try', async () => {
+test('who gets few jobs and was held up waits in line, and comes before those who only try', async () => {
   const rules = createClaimRules({ kinds: new Map(), providers: {} })
-  const dispatcherOf = (pool: Pool) =>
-    createDispatcher({
+  const claimOf = (pool: Pool) => {
+    const dispatcher = createDispatcher({
       spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
       pool,
       worker: worker.name,
       instanceId: worker.instanceId,
       rules,
     })
+    return () => dispatcher.claim(100, rules.shape(kinds, performance.now()), [])
+  }
   const others = createPools(database.url)
   try {
-    const [small, large] = [dispatcherOf(pools.claim), dispatcherOf(others.claim)]
-    const few = () => small.claim(4, rules.shape(kinds, performance.now()), [])
-    const many = () => large.claim(100, rules.shape(kinds, performance.now()), [])
+    const [few, many] = [claimOf(pools.claim), claimOf(others.claim)]
+    // Two rounds, while no tenant is known; then as many as are wanted.
+    expect([await few(), await many(), await many()].map(({ length }) => length)).toEqual([20, 20, 100])
     await inSession(async (other) => {
       await other.query('begin')
-      await other.query(`select pg_advisory_xact_lock(hashtextextended('stellwerk claim', 0))`)
+      await other.query(holdsTurn)
       for (let i = 0; i < 3; i += 1) {
         expect(await few()).toEqual([])
         expect(await many()).toEqual([])
       }
       const waiting = few()
-      const inLine = `select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
-      await until(async () => (await database.sql(inLine)).length === 1, 'it waits in line')
+      await until(async () => (await database.sql(waitInLine)).length === 1, 'it waits in line')
       expect(await many()).toEqual([])
       await other.query('rollback')
-      expect(await waiting).toHaveLength(4)
-      expect(small.isHeldUp()).toBe(false)
+      expect(await waiting).toHaveLength(60)
     })
-    expect((await many()).length).toBeGreaterThan(0)
   } finally {
     await others.end()
   }
+})
+
+test('who waits in line does not wait for a turn that does not end: the claim fails, and the next one waits again', async () => {
+  const rules = createClaimRules({ kinds: new Map(), providers: {} })
+  const dispatcher = createDispatcher({
+    spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
+    pool: pools.claim,
+    worker: worker.name,
+    instanceId: worker.instanceId,
+    rules,
+  })
+  const claim = () => dispatcher.claim(4, rules.shape(kinds, performance.now()), [])
+  await inSession(async (other) => {
+    await other.query('begin')
+    await other.query(holdsTurn)
+    for (let i = 0; i < 3; i += 1) expect(await claim()).toEqual([])
+    await expect(claim()).rejects.toMatchObject({ code: '55P03' })
+    const waiting = claim()
+    await until(async () => (await database.sql(waitInLine)).length === 1, 'it waits in line')
+    await other.query('rollback')
+    expect(await waiting).toHaveLength(4)
+  })
 })
 
 test('a kind with a cap per instance that is not asked for any more holds nobody up', async () => {
@@ -185,7 +209,7 @@ test('a kind with a cap per instance that is not asked for any more holds nobody
   const claim = (served: readonly string[]) => both.claim(4, rules.shape(served, performance.now()), [])
   await inSession(async (other) => {
     await other.query('begin')
-    await other.query(`select pg_advisory_xact_lock(hashtextextended('stellwerk claim', 0))`)
+    await other.query(holdsTurn)
     expect(await claim(['crane', 'heavy'])).toEqual([])
     expect(both.isHeldUp()).toBe(true)
     await other.query('rollback')

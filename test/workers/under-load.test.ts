@@ -617,7 +617,8 @@ function claimsOf(
   kinds: readonly string[],
   given: { shape?: Partial<ClaimShape>; dispatch?: 'fair' | 'priority'; served?: readonly string[] } = {},
 ) {
-  const from = performance.now()
+  // A whole number: of (12.3 + 1,000) - 12.3 a bit can be missing, and the second would not be over.
+  const from = Math.ceil(performance.now())
   let passed = 0
   const spy = vi.spyOn(performance, 'now').mockImplementation(() => from + passed)
   leave.push(async () => spy.mockRestore())
