@@ -7,7 +7,7 @@ import { tryCapsLock } from '../sql/try-caps-lock.ts'
 import { noTenant } from '../jobs/fairness.ts'
 import type { ClaimRules, ClaimShape } from './claim-rules.ts'
 import { drawLease } from './draw-lease.ts'
-import { runsOf, type Run } from './run.ts'
+import { runsOf, type Receive, type Run } from './run.ts'
 import type { UnheardClaims } from './unheard-claims.ts'
 
 /** Claims what stands under a cap. */
@@ -27,6 +27,7 @@ interface CappedDispatcherDeps {
   readonly instanceId: string
   readonly rules: Pick<ClaimRules, 'weights'>
   readonly unheard: UnheardClaims
+  readonly receive: Receive
 }
 
 /** As long as a claim under caps takes: another instance has the lock. */
@@ -45,6 +46,7 @@ export function createCappedDispatcher({
   instanceId,
   rules,
   unheard,
+  receive,
 }: CappedDispatcherDeps): CappedDispatcher {
   let afterTenant = noTenant
   let quietUntil = 0
@@ -95,11 +97,12 @@ export function createCappedDispatcher({
         quietUntil = 0
         return []
       }
-      if (rows.length > 0) {
-        afterTenant = rows.at(-1)![1]
-        quietUntil = 0
-      }
-      return runsOf(rows, lease)
+      if (rows.length === 0) return []
+      afterTenant = rows.at(-1)![1]
+      quietUntil = 0
+      const runs = runsOf(rows, lease)
+      receive(runs)
+      return runs
     },
     wake() {
       quietUntil = 0

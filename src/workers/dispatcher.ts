@@ -15,8 +15,8 @@ import { createCappedDispatcher } from './capped-dispatcher.ts'
 import type { Caps, ClaimRules, ClaimShape } from './claim-rules.ts'
 import { createClaimWalk } from './claim-walk.ts'
 import { drawLease } from './draw-lease.ts'
-import { runsOf, type Run } from './run.ts'
-import { createUnheardClaims } from './unheard-claims.ts'
+import { runsOf, type Receive, type Run } from './run.ts'
+import type { UnheardClaims } from './unheard-claims.ts'
 
 /** What a pool of slots serves, and in which order. */
 export interface PoolSpec {
@@ -30,7 +30,7 @@ export interface PoolSpec {
 }
 
 export interface Dispatcher {
-  /** Claims up to `limit` jobs in the pool's order; tenants in `passedOver` are left out. */
+  /** Claims up to `limit` jobs in the pool's order and hands them on to its receiver; tenants in `passedOver` are left out. */
   claim(limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]>
   /** Whether the last claim brought all that is due and that nobody else is claiming. False where that is not known. */
   tookAll(): boolean
@@ -48,6 +48,8 @@ interface DispatcherDeps {
   readonly worker: string
   readonly instanceId: string
   readonly rules: ClaimRules
+  readonly unheard: UnheardClaims
+  readonly receive: Receive
 }
 
 /** A claim of 2,000 jobs has its turn for 30 ms; somebody may hold a lock on a due job for long. */
@@ -59,10 +61,10 @@ const longestMs = { busy: 8, locked: 500 }
 const inLine = { after: 3, jobs: 64, withinMs: 1_000 }
 
 /** Decides which claim statement runs, and where the rotation over the tenants stands. */
-export function createDispatcher({ spec, pool, worker, instanceId, rules }: DispatcherDeps): Dispatcher {
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+  const { spec, pool, worker, instanceId, rules, unheard, receive } = deps
   let rotation: Rotation = firstRotation
-  const unheard = createUnheardClaims(pool)
-  const capped = createCappedDispatcher({ spec, pool, worker, instanceId, rules, unheard })
+  const capped = createCappedDispatcher(deps)
   const walk = createClaimWalk(rules)
   let cappedFirst = false
   let tookAll = false
@@ -171,15 +173,15 @@ export function createDispatcher({ spec, pool, worker, instanceId, rules }: Disp
       tookAll &&= spec.tenantIds === null && broughtAll(rotation, tenantsOfJobs, limit, rules.weightOf)
       rotation = rotate(rotation, tenantsOfJobs, limit, rules.weightOf)
     }
-    return runsOf(rows, lease)
+    const runs = runsOf(rows, lease)
+    if (runs.length > 0) receive(runs)
+    return runs
   }
 
   return {
     async claim(limit, shape, passedOver) {
       tookAll = false
       heldUp = null
-      const found = await unheard.find()
-      if (found.length > 0) return found
       if (shape.caps === null) return claimUncapped(limit, shape, passedOver)
       // Each goes first every other time, so that neither waits for the other's backlog.
       cappedFirst = !cappedFirst

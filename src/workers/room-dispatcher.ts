@@ -2,6 +2,7 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { KindRooms } from './kind-rooms.ts'
 
 interface RoomDispatcherDeps {
+  /** Whoever receives what is claimed tells them of it. */
   readonly rooms: KindRooms
   /** Each with a rotation of its own. */
   readonly free: Dispatcher
@@ -40,7 +41,6 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
         woken = true
         throw error
       })
-      for (const run of runs) rooms.taken(run.kind)
       roomedAll = runs.length === 0 || roomed.tookAll()
       if (runs.length > 0) woken = true
       else if (passedOver.length === 0) nextLookAt = performance.now() + lookEveryMs

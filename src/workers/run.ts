@@ -32,6 +32,9 @@ export interface Run {
   counted: boolean
 }
 
+/** Told what a statement brought as soon as it has answered: a claim may take two, and the jobs of the first do not wait for the second. */
+export type Receive = (runs: readonly Run[]) => void
+
 /** The runs that a claim brought. */
 export function runsOf(rows: readonly ClaimedRow[], lease: string): Run[] {
   const claim: Claim = { id: rows[0]?.[12] ?? '', lease, open: rows.length, dropping: false }

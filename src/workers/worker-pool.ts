@@ -70,8 +70,17 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const served = [...deps.kinds.keys()].filter((kind) =>
     spec.kinds === null ? !kindsWithOwnSlot.includes(kind) : spec.kinds.includes(kind),
   )
+  const unheard = createUnheardClaims(claimPool)
   const newDispatcher = (): Dispatcher =>
-    createDispatcher({ spec, pool: claimPool, worker: worker.name, instanceId: deps.instanceId, rules })
+    createDispatcher({
+      spec,
+      pool: claimPool,
+      worker: worker.name,
+      instanceId: deps.instanceId,
+      rules,
+      unheard,
+      receive: (runs) => receive(runs),
+    })
   const dispatcher = served.some(rooms.has)
     ? createRoomDispatcher({ rooms, free: newDispatcher(), roomed: newDispatcher() })
     : newDispatcher()
@@ -81,7 +90,6 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   const waiting: Run[] = []
   /** Jobs that are just being enqueued for a slot of this pool. */
   const starting = new Set<Promise<void>>()
-  const unheard = createUnheardClaims(claimPool)
   /** Since the last look at those that wait. */
   let startedSince = 0
   let receivedSince = false
@@ -126,23 +134,28 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
 
   let tookAll = false
   const claim = async (want: number, now: ClaimShape): Promise<readonly Run[]> => {
+    tookAll = false
+    const found = await unheard.find()
+    if (found.length > 0) {
+      receive(found)
+      return found
+    }
     // The order of priority knows of no shares.
     const over =
       spec.dispatch === 'fair' && prefetch.size(performance.now()) === 0
         ? tenantsOverShare(tenantsAtWork(), spec.slots, rules.weightOf)
         : []
-    let runs = await unheard.find()
-    if (runs.length === 0) runs = await dispatcher.claim(want, now, over)
+    let runs = await dispatcher.claim(want, now, over)
     // What nobody else wants, the tenant over its share may have.
     tookAll = runs.length === 0 || over.length === 0
     if (runs.length === 0 && over.length > 0 && !dispatcher.isHeldUp()) runs = await dispatcher.claim(want, now, [])
     tookAll &&= dispatcher.tookAll()
-    if (runs.length > 0) receive(runs)
     return runs
   }
 
   const receive = (runs: readonly Run[]): void => {
     receivedSince = true
+    for (const run of runs) rooms.taken(run.kind)
     deps.afterClaim()
     events.emit({ type: 'jobs:claimed', worker: worker.name, jobs: runs })
     if (stopping) giveBack(runs, 'shutdown')

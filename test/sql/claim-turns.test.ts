@@ -17,13 +17,21 @@ import { promoteJobs } from '../../src/sql/promote-jobs.ts'
 import type { Queryable } from '../../src/sql/statement.ts'
 import { createClaimRules } from '../../src/workers/claim-rules.ts'
 import { defineKind } from '../../src/workers/define-kind.ts'
-import { createDispatcher } from '../../src/workers/dispatcher.ts'
 import { createKindRooms } from '../../src/workers/kind-rooms.ts'
 import { createMaintenance } from '../../src/workers/maintenance.ts'
 import { createRoomDispatcher } from '../../src/workers/room-dispatcher.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { claimParams, noPast, noTenant, registerTestKinds, testTenant, testWorker, type TestWorker } from './support.ts'
+import {
+  claimParams,
+  noPast,
+  noTenant,
+  registerTestKinds,
+  testDispatcher,
+  testTenant,
+  testWorker,
+  type TestWorker,
+} from './support.ts'
 
 // Claims go one after the other, over all instances: two at once look at one another's jobs anew, ten times as dear as to claim them.
 
@@ -111,13 +119,7 @@ test('a database that came from the dump of another server claims: its last tran
 
 test('a claim that was held up leaves the rotation and the size of the next one as they were', async () => {
   const rules = createClaimRules({ kinds: new Map(), providers: {} })
-  const dispatcher = createDispatcher({
-    spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
-    pool: pools.claim,
-    worker: worker.name,
-    instanceId: worker.instanceId,
-    rules,
-  })
+  const dispatcher = testDispatcher(pools.claim, worker, rules)
   const claim = () => dispatcher.claim(100, rules.shape(kinds, performance.now()), [])
   // Two rounds, while no tenant is known.
   expect(await claim()).toHaveLength(20)
@@ -139,13 +141,7 @@ test('a claim that was held up leaves the rotation and the size of the next one 
 test('who gets few jobs and was held up waits in line, and comes before those who only try', async () => {
   const rules = createClaimRules({ kinds: new Map(), providers: {} })
   const claimOf = (pool: Pool) => {
-    const dispatcher = createDispatcher({
-      spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
-      pool,
-      worker: worker.name,
-      instanceId: worker.instanceId,
-      rules,
-    })
+    const dispatcher = testDispatcher(pool, worker, rules)
     return () => dispatcher.claim(100, rules.shape(kinds, performance.now()), [])
   }
   const others = createPools(database.url)
@@ -173,13 +169,7 @@ test('who gets few jobs and was held up waits in line, and comes before those wh
 
 test('who waits in line does not wait for a turn that does not end: the claim fails, and the next one waits again', async () => {
   const rules = createClaimRules({ kinds: new Map(), providers: {} })
-  const dispatcher = createDispatcher({
-    spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
-    pool: pools.claim,
-    worker: worker.name,
-    instanceId: worker.instanceId,
-    rules,
-  })
+  const dispatcher = testDispatcher(pools.claim, worker, rules)
   const claim = () => dispatcher.claim(4, rules.shape(kinds, performance.now()), [])
   await inSession(async (other) => {
     await other.query('begin')
@@ -195,14 +185,7 @@ test('who waits in line does not wait for a turn that does not end: the claim fa
 
 test('a kind with a cap per instance that is not asked for any more holds nobody up', async () => {
   const rules = createClaimRules({ kinds: new Map(), providers: {} })
-  const dispatcher = () =>
-    createDispatcher({
-      spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair' },
-      pool: pools.claim,
-      worker: worker.name,
-      instanceId: worker.instanceId,
-      rules,
-    })
+  const dispatcher = () => testDispatcher(pools.claim, worker, rules)
   const heavy = defineKind({ name: 'heavy', payload: z.object({}), run: async () => {} })
   const rooms = createKindRooms(new Map([['heavy', { kind: { ...heavy, perInstance: 1 }, handler: heavy.run }]]))
   const both = createRoomDispatcher({ rooms, free: dispatcher(), roomed: dispatcher() })
@@ -218,6 +201,23 @@ test('a kind with a cap per instance that is not asked for any more holds nobody
   expect(await claim(['crane'])).toHaveLength(4)
   expect(both.isHeldUp()).toBe(false)
   expect(both.retryInMs()).toBeNull()
+})
+
+test('what the first of two claims brought is received before the second has answered', async () => {
+  const rules = createClaimRules({ kinds: new Map(), providers: {} })
+  const heavy = defineKind({ name: 'heavy', payload: z.object({}), run: async () => {} })
+  const rooms = createKindRooms(new Map([['heavy', { kind: { ...heavy, perInstance: 1 }, handler: heavy.run }]]))
+  const received: string[] = []
+  const dispatcher = () =>
+    testDispatcher(pools.claim, worker, rules, { receive: (runs) => received.push(...runs.map(({ kind }) => kind)) })
+  const both = createRoomDispatcher({ rooms, free: dispatcher(), roomed: dispatcher() })
+  const others = Promise.withResolvers<void>()
+  void rooms.alone(() => others.promise)
+  const claim = both.claim(4, rules.shape(['crane', 'heavy'], performance.now()), [])
+  await until(() => received.length === 4, 'four are received')
+  others.resolve()
+  expect(await claim).toHaveLength(4)
+  expect(received).toEqual(['crane', 'crane', 'crane', 'crane'])
 })
 
 test('a session whose process does not take its answer loses its turn, and what it was about to claim', async () => {

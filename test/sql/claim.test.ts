@@ -13,10 +13,17 @@ import { claimPriority } from '../../src/sql/claim-priority.ts'
 import { findDueKinds } from '../../src/sql/find-due-kinds.ts'
 import { createClaimRules } from '../../src/workers/claim-rules.ts'
 import { plainList } from '../../src/sql/settle-parts.ts'
-import { createDispatcher } from '../../src/workers/dispatcher.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { mostUrgent, nextTurns, seededRandom, type ModelJob, type ModelRules, type Turn } from './fair-model.ts'
-import { claimParams, noPast, registerTestKinds, testTenant, testWorker, type TestWorker } from './support.ts'
+import {
+  claimParams,
+  noPast,
+  registerTestKinds,
+  testDispatcher,
+  testTenant,
+  testWorker,
+  type TestWorker,
+} from './support.ts'
 
 const kinds = ['crane', 'lock', 'signal'] as const
 
@@ -262,18 +269,9 @@ describe.each([
       1,
       kinds,
     )
-    const dispatcher = createDispatcher({
-      spec: {
-        name: 'default',
-        slots: 4,
-        kinds: own,
-        tenantIds: ofTenants ? [...rules.tenants!] : null,
-        dispatch: 'fair',
-      },
-      pool: pools.claim,
-      worker: worker.name,
-      instanceId: worker.instanceId,
-      rules: claimRules,
+    const dispatcher = testDispatcher(pools.claim, worker, claimRules, {
+      kinds: own,
+      tenantIds: ofTenants ? [...rules.tenants!] : null,
     })
     const waiting = await insertJobs(situation.jobs(120))
     const total = nextTurns(waiting, rules, { tenantId: noTenant, left: 0 }, 1_000).map(({ job }) => job.id)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Pool } from 'pg'
 import { noKey, type ClaimParams } from '../../src/sql/claim-parts.ts'
 import { heldUpBy, type ClaimedRow } from '../../src/sql/claimed-row.ts'
 import type { PastKeys } from '../../src/sql/claim-fair.ts'
@@ -7,6 +8,10 @@ import { registerInstance } from '../../src/sql/register-instance.ts'
 import { registerKinds, type KindRow } from '../../src/sql/register-kinds.ts'
 import { registerWorker } from '../../src/sql/register-worker.ts'
 import type { Queryable } from '../../src/sql/statement.ts'
+import type { ClaimRules } from '../../src/workers/claim-rules.ts'
+import { createDispatcher, type Dispatcher, type PoolSpec } from '../../src/workers/dispatcher.ts'
+import type { Receive } from '../../src/workers/run.ts'
+import { createUnheardClaims } from '../../src/workers/unheard-claims.ts'
 import type { TestDatabase } from '../support/database.ts'
 
 export const noTenant = '00000000-0000-0000-0000-000000000000'
@@ -89,6 +94,24 @@ export function claimParams(
     JSON.stringify(excludedPairs),
     JSON.stringify(excludedTenants),
   ]
+}
+
+/** The dispatcher of a pool of four slots that serves everything, fairly, unless said otherwise. */
+export function testDispatcher(
+  pool: Pool,
+  worker: TestWorker,
+  rules: ClaimRules,
+  { receive = () => {}, ...spec }: Partial<PoolSpec> & { receive?: Receive } = {},
+): Dispatcher {
+  return createDispatcher({
+    spec: { name: 'default', slots: 4, kinds: null, tenantIds: null, dispatch: 'fair', ...spec },
+    pool,
+    worker: worker.name,
+    instanceId: worker.instanceId,
+    rules,
+    unheard: createUnheardClaims(pool),
+    receive,
+  })
 }
 
 /** A claim of a tenant's due jobs, with its lease; made again where somebody else has the turn. */

@@ -3,6 +3,7 @@ import { createPools } from '../../src/db/pool.ts'
 import { setConcurrencyLimit } from '../../src/sql/set-concurrency-limit.ts'
 import { createCappedDispatcher } from '../../src/workers/capped-dispatcher.ts'
 import { createClaimRules } from '../../src/workers/claim-rules.ts'
+import type { Run } from '../../src/workers/run.ts'
 import { createUnheardClaims } from '../../src/workers/unheard-claims.ts'
 import { registerTestKinds, testTenant, testWorker } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
@@ -24,6 +25,7 @@ test('what stands under a cap is looked for again at once after a claim that fai
     const rules = createClaimRules({ kinds: new Map(), providers: {} })
     // The first ones are no JSON: the statement fails.
     const weights = ['none', '{}']
+    const received: Run[] = []
     const dispatcher = createCappedDispatcher({
       spec: { dispatch: 'fair', tenantIds: null },
       pool: pools.claim,
@@ -31,10 +33,12 @@ test('what stands under a cap is looked for again at once after a claim that fai
       instanceId: worker.instanceId,
       rules: { weights: () => weights.shift()! },
       unheard: createUnheardClaims(pools.claim),
+      receive: (runs) => received.push(...runs),
     })
     const claim = () => dispatcher.claim(10, rules.shape(['capped'], performance.now()), [])
     await expect(claim()).rejects.toThrow('invalid input syntax for type json')
     expect(await claim()).toMatchObject([{ kind: 'capped' }])
+    expect(received).toMatchObject([{ kind: 'capped' }])
   } finally {
     await pools.end()
   }

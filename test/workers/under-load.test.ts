@@ -9,10 +9,9 @@ import type { EnqueueOrder } from '../../src/resolvers/enqueue-order.ts'
 import { readWarningFacts } from '../../src/sql/read-warning-facts.ts'
 import { createClaimRules, type ClaimShape } from '../../src/workers/claim-rules.ts'
 import { defineKind, type KindDefinition, type OwnKind } from '../../src/workers/define-kind.ts'
-import { createDispatcher } from '../../src/workers/dispatcher.ts'
 import { createMaintenance } from '../../src/workers/maintenance.ts'
 import { testApi } from '../api/support.ts'
-import { claimOf, registerTestKinds, testTenant, testWorker, type TestWorker } from '../sql/support.ts'
+import { claimOf, registerTestKinds, testDispatcher, testTenant, testWorker, type TestWorker } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
 import { enqueueOrder } from '../support/enqueue-order.ts'
 import { until } from '../support/until.ts'
@@ -624,23 +623,15 @@ function claimsOf(
   leave.push(async () => spy.mockRestore())
   const statements: (string | undefined)[] = []
   const rules = createClaimRules({ kinds: new Map(), providers: {} })
-  const dispatcher = createDispatcher({
-    spec: {
-      name: 'default',
-      slots: 4,
-      kinds: given.served ?? null,
-      tenantIds: null,
-      dispatch: given.dispatch ?? 'fair',
+  const spied = Object.assign(Object.create(pools.claim) as Pool, {
+    query(config: QueryConfig) {
+      statements.push(config.name)
+      return pools.claim.query(config)
     },
-    pool: Object.assign(Object.create(pools.claim) as Pool, {
-      query(config: QueryConfig) {
-        statements.push(config.name)
-        return pools.claim.query(config)
-      },
-    }),
-    worker: worker.name,
-    instanceId: worker.instanceId,
-    rules,
+  })
+  const dispatcher = testDispatcher(spied, worker, rules, {
+    kinds: given.served ?? null,
+    dispatch: given.dispatch ?? 'fair',
   })
   return {
     /** Their prepared names. */
