@@ -17,6 +17,7 @@ export const pickup: Bench = {
   subjects: [
     { name: 'stellwerk same instance', script: 'stellwerk-pickup.ts' },
     { name: 'stellwerk other instance', script: 'stellwerk-pickup.ts', options: { other: 'yes' } },
+    { name: 'stellwerk worker', script: 'stellwerk-pickup.ts', options: { other: 'service' } },
     { name: 'stellwerk by SQL', script: 'stellwerk-pickup.ts', options: { by: 'sql' } },
     { name: 'graphile', script: 'graphile-pickup.ts' },
     { name: 'pg-boss', script: 'pg-boss-pickup.ts' },

@@ -1,23 +1,51 @@
-import { fork } from 'node:child_process'
+import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { migrate } from '../../src/db/migrate.ts'
 import { enqueue } from '../../src/index.ts'
 import type { Enqueuer } from '../../src/resolvers/enqueue-batcher.ts'
 import { Pool } from 'pg'
+import type { Given } from '../given.ts'
 import { withClient } from '../measure.ts'
+import { serviceEnv, stellwerk } from '../service.ts'
 import { runStep } from '../step.ts'
 import { createPickupSamples } from './pickup-samples.ts'
 import { enqueueOrder, pickupKind } from './stellwerk-orders.ts'
 import { startWorkers } from './stellwerk-workers.ts'
+import { untilReady } from './until-ready.ts'
 
 /** The other instance: runs the jobs and tells of their starts. Messages take 0.1 ms, which counts as ours. */
 const asOther = process.argv[3] === 'other'
+
+async function startOther(): Promise<ChildProcess> {
+  const other = fork(import.meta.filename, ['measure', 'other'])
+  await once(other, 'message')
+  return other
+}
+
+/** As a user runs it: with all built-in kinds, its log and its metrics. */
+async function startService({ url, folder }: Given): Promise<ChildProcess> {
+  const dataDir = join(folder, 'worker')
+  const service = spawn(stellwerk, ['worker'], {
+    env: serviceEnv({
+      DATABASE_URL: url,
+      PORT: '0',
+      STELLWERK_ENV: 'development',
+      STELLWERK_DATA_DIR: dataDir,
+      STELLWERK_KINDS: 'bench/subjects/stellwerk-pickup-kinds.ts',
+    }),
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  await untilReady(dataDir)
+  return service
+}
 
 await runStep({
   async prepare({ url }) {
     await migrate(url)
   },
-  async measure({ url, jobs, options }, meter) {
+  async measure(given, meter) {
+    const { url, jobs, options } = given
     if (asOther) {
       await startWorkers(url, { kinds: [pickupKind((i) => process.send!(i))] })
       process.send!('ready')
@@ -31,11 +59,12 @@ await runStep({
       slots: options.other === undefined ? 4 : 0,
       onEnqueuer: enqueuer.resolve,
     })
-    const other = options.other === undefined ? null : fork(import.meta.filename, ['measure', 'other'])
-    if (other !== null) {
-      await once(other, 'message')
-      other.on('message', (i) => samples.started(i as number))
-    }
+    const other = await (options.other === 'service'
+      ? startService(given)
+      : options.other === 'yes'
+        ? startOther()
+        : null)
+    other?.on('message', (i) => samples.started(i as number))
     const { enqueue: add } = await enqueuer.promise
     const pool = new Pool({ connectionString: url })
     const order = await enqueueOrder(url)
@@ -44,7 +73,7 @@ await runStep({
         ? (i) => enqueue(pool, { kind: 'bench_pickup', payload: { i } })
         : (i) => add(order('bench_pickup', i)),
     )
-    other?.disconnect()
+    other?.kill()
     await pool.end()
     await stop()
     return figures

@@ -62,7 +62,7 @@ const situations: Readonly<Record<string, Situation>> = {
     async meanwhile(url) {
       const pools = createPools(url)
       const ending = new AbortController()
-      const maintenance = { runOnce: async () => [] }
+      const maintenance = { runOnce: async () => [], recoverLost: async () => null }
       const steps = cleanupSteps({
         pool: pools.commit,
         maintenance,
