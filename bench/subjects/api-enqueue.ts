@@ -12,7 +12,7 @@ import { runStep } from '../step.ts'
 import { enqueueCalls, warmUpOf } from './enqueue-calls.ts'
 import { post } from './post.ts'
 import { kinds } from './stellwerk-kinds.ts'
-import { startApi } from './start-api.ts'
+import { startService } from './start-service.ts'
 
 interface Server {
   readonly process: ChildProcess
@@ -26,7 +26,7 @@ const kind = kinds[0]!.name
 
 const servers = {
   async stellwerk(given: Given): Promise<Server> {
-    const { service, port, token } = await startApi(given)
+    const { service, port, token } = await startService('api', 'stellwerk-kinds.ts', given)
     const input = (i: number) => ({ job: { custom: { kind, payload: { i } } }, tenantId: 'default' })
     const one =
       'mutation ($input: EnqueueJobInput!) { enqueueJob(input: $input) { outcome job { id } errors { message } } }'

@@ -10,7 +10,7 @@ import type { Given } from '../given.ts'
 import { withClient } from '../measure.ts'
 import { processMicros } from '../meter.ts'
 import { runStep } from '../step.ts'
-import { startApi } from './start-api.ts'
+import { startService } from './start-service.ts'
 import { percentile } from './pickup-samples.ts'
 import { kinds } from './stellwerk-kinds.ts'
 
@@ -37,7 +37,7 @@ const servers = {
   /** `stellwerk api`; the events are what its own mutations bring about, so their commits are in the times. */
   async stellwerk(given: Given): Promise<Server> {
     const { options } = given
-    const { service, port, token } = await startApi(given)
+    const { service, port, token } = await startService('api', 'stellwerk-kinds.ts', given)
     const call = async (query: string, variables: object): Promise<Record<string, never>> => {
       const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
         method: 'POST',

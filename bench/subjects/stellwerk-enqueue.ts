@@ -14,7 +14,7 @@ import { enqueueOrder } from './stellwerk-orders.ts'
 import { post } from './post.ts'
 import { kinds } from './stellwerk-kinds.ts'
 import { startWorkers } from './stellwerk-workers.ts'
-import { startApi } from './start-api.ts'
+import { startService } from './start-service.ts'
 
 const kind = 'bench_0'
 
@@ -50,7 +50,7 @@ const ways = {
   /** Over HTTP to a service of its own; the caller's figures are the client's. */
   async graphql(given: Given) {
     const { options } = given
-    const { service, port, token } = await startApi(given)
+    const { service, port, token } = await startService('api', 'stellwerk-kinds.ts', given)
     const agent = new Agent({ keepAlive: true, maxSockets: Number(options.inFlight) })
     const call = (query: string, variables: object) =>
       post({ port, token, agent, body: JSON.stringify({ query, variables }) })

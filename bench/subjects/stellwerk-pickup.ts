@@ -1,18 +1,16 @@
-import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { migrate } from '../../src/db/migrate.ts'
 import { enqueue } from '../../src/index.ts'
 import type { Enqueuer } from '../../src/resolvers/enqueue-batcher.ts'
 import { Pool } from 'pg'
 import type { Given } from '../given.ts'
 import { withClient } from '../measure.ts'
-import { serviceEnv, stellwerk } from '../service.ts'
 import { runStep } from '../step.ts'
 import { createPickupSamples } from './pickup-samples.ts'
 import { enqueueOrder, pickupKind } from './stellwerk-orders.ts'
+import { startService } from './start-service.ts'
 import { startWorkers } from './stellwerk-workers.ts'
-import { untilReady } from './until-ready.ts'
 
 /** The other instance: runs the jobs and tells of their starts. Messages take 0.1 ms, which counts as ours. */
 const asOther = process.argv[3] === 'other'
@@ -24,19 +22,8 @@ async function startOther(): Promise<ChildProcess> {
 }
 
 /** As a user runs it: with all built-in kinds, its log and its metrics. */
-async function startService({ url, folder }: Given): Promise<ChildProcess> {
-  const dataDir = join(folder, 'worker')
-  const service = spawn(stellwerk, ['worker'], {
-    env: serviceEnv({
-      DATABASE_URL: url,
-      PORT: '0',
-      STELLWERK_ENV: 'development',
-      STELLWERK_DATA_DIR: dataDir,
-      STELLWERK_KINDS: 'bench/subjects/stellwerk-pickup-kinds.ts',
-    }),
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
-  await untilReady(dataDir)
+async function startWorker(given: Given): Promise<ChildProcess> {
+  const { service } = await startService('worker', 'stellwerk-pickup-kinds.ts', given)
   return service
 }
 
@@ -60,7 +47,7 @@ await runStep({
       onEnqueuer: enqueuer.resolve,
     })
     const other = await (options.other === 'service'
-      ? startService(given)
+      ? startWorker(given)
       : options.other === 'yes'
         ? startOther()
         : null)

@@ -30,11 +30,11 @@ const FAST = {
   max_wal_size: '512MB',
 }
 
-/** In memory where there is room for the largest tests: a database has 400 files, and to make and remove them on a disk was a quarter of a run. */
+/** In memory where there is room (a run takes 0.5 GB at most): a database has 400 files, and to make and remove them on a disk was a quarter of a run. */
 async function parentFolder(): Promise<string> {
   const memory = await statfs('/dev/shm').catch(() => null)
   const free = memory === null ? 0 : memory.bavail * memory.bsize
-  return free >= 8 * 1024 ** 3 ? '/dev/shm' : tmpdir()
+  return free >= 2 * 1024 ** 3 ? '/dev/shm' : tmpdir()
 }
 
 /** Starts a PostgreSQL of the given age in a folder of its own and migrates its template. */
