@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { copyFile, link, mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -38,8 +37,10 @@ export async function createFolderStore(folder: string): Promise<ObjectStore> {
     const temporary = unfinished()
     const measure = measureStream(limits)
     try {
-      const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600, flush: true })
-      await pipeline(body, (source: AsyncIterable<Buffer>) => measure.through(source), file, {
+      // Opened first: a stream that opens it by itself may still do so after a body that breaks, and leave a file behind.
+      await using file = await open(temporary, 'wx', 0o600)
+      const target = file.createWriteStream({ flush: true })
+      await pipeline(body, (source: AsyncIterable<Buffer>) => measure.through(source), target, {
         ...(limits.signal && { signal: limits.signal }),
       })
       await makeFolder(dirname(path))

@@ -55,12 +55,7 @@ test('KINDS 2.5: a wrong password pauses the kind: of 200 mails none is in the D
   workers = await startWorkers(database, { env: { SMTP_URL: smtp.url.replace('//', '//user:wrong@') } })
   await enqueueMany(200)
   await until(() => told('provider:out').length > 0 && smtp.connections > 0, 'the provider is known to be out')
-  await until(async () => (await counts()).pending?.jobs === 200, 'every mail waits')
-  expect(await counts()).toEqual({ pending: { jobs: 200, attempts: 0 } })
-  expect(told('provider:out')).toMatchObject([{ fault: 'refusing', ms: 60_000 }])
-  // One try each for the slots that were under way, none for the rest.
-  expect(smtp.connections).toBeLessThanOrEqual(4)
-  // The mails wait as soon as they are sent back; the pause is a statement of its own.
+  // Until the pause holds, a mail that was sent back may be claimed once more.
   const pause = await until(
     async () =>
       (
@@ -70,6 +65,11 @@ test('KINDS 2.5: a wrong password pauses the kind: of 200 mails none is in the D
       )[0],
     'the kind is paused',
   )
+  await until(async () => (await counts()).pending?.jobs === 200, 'every mail waits')
+  expect(await counts()).toEqual({ pending: { jobs: 200, attempts: 0 } })
+  expect(told('provider:out')).toMatchObject([{ fault: 'refusing', ms: 60_000 }])
+  // One try each for the slots that were under way, none for the rest.
+  expect(smtp.connections).toBeLessThanOrEqual(4)
   expect(pause).toEqual({ reason: expect.stringContaining('535 5.7.8'), paused_by: 'system:email_breaker', long: true })
   expect(
     await database.sql(`select actor_principal_id from mdm.aa_audit_log where action = 'queue_pause'`),
@@ -85,6 +85,7 @@ test('a provider that is down takes no attempts; when it is back all mails go ou
   })
   await enqueueMany(40)
   await until(() => told('provider:out').length > 0, 'the provider is known to be out')
+  await until(async () => (await database.sql('select from mdm.aa_queue_pause')).length > 0, 'the kind is paused')
   await until(async () => (await counts()).pending?.jobs === 40, 'every mail waits')
   expect(await counts()).toEqual({ pending: { jobs: 40, attempts: 0 } })
 

@@ -1,4 +1,3 @@
-import { createWriteStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { DocumentError } from '../../../jobs/document-error.ts'
@@ -27,7 +26,9 @@ export async function copyFromArchive(
   try {
     const body = await archive.openRead(archiveKey)
     const through = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> => measure.through(source)
-    await pipeline(body, through, createWriteStream(path, { mode: 0o600 }), { signal })
+    // Opened first: a stream that opens it by itself may still do so when its folder is being removed.
+    await using file = await open(path, 'w', 0o600)
+    await pipeline(body, through, file.createWriteStream(), { signal })
   } catch (error) {
     if (error instanceof ObjectTooLarge) throw violation(`it has more than its ${sizeBytes} bytes`)
     if (error instanceof ObjectMissing)
