@@ -143,9 +143,12 @@ test('files are for their owner alone, and nothing unfinished stays', async () =
   expect(await readdir(join(folder, '.unfinished'))).toEqual([])
 })
 
-async function* brokenAtOnce(): AsyncGenerator<Buffer> {
-  throw new Error('cable')
-}
+const brokenAtOnce = (): Readable =>
+  new Readable({
+    read() {
+      this.destroy(new Error('cable'))
+    },
+  })
 
 test('two who store the same key at once: one of them is told', async () => {
   const key = newKey()
