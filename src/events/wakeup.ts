@@ -10,10 +10,13 @@ import { notifyWakeup } from '../sql/notify-wakeup.ts'
  */
 export type Topic = 'work' | 'journal' | 'control' | 'rights'
 
+/** Of which kinds jobs have come that are due. Null: of any, or there may be room for what waits, or something waits for its time. */
+export type DueKinds = ReadonlySet<string> | null
+
 export interface Wakeup {
-  /** Tells this process at once, and the other instances at most every 20 ms. Call it after the commit. */
-  signal(topic: Topic): void
-  on(topic: Topic, listener: () => void): () => void
+  /** Tells this process at once, and the other instances at most every 20 ms. Call it after the commit. `kinds`: all that is new for `work`. */
+  signal(topic: Topic, kinds?: DueKinds): void
+  on(topic: Topic, listener: (kinds: DueKinds) => void): () => void
   /** A progress report: to this process' listeners at once, to the other instances at most every 20 ms, of each job the latest. */
   tellProgress(hint: ProgressHint): void
   onProgress(listener: (hint: ProgressHint) => void): () => void
@@ -30,6 +33,10 @@ export interface Wakeup {
 const topics: readonly Topic[] = ['work', 'journal', 'control', 'rights']
 /** What an empty notification means: `mdm.enqueue_job` sends one a transaction, and limits and pauses are not read anew for that. */
 const ofAnEnqueue: readonly Topic[] = ['work', 'journal']
+/** The last word of a notification: whom it does not concern makes no statement. */
+const kindsWord = 'kinds='
+/** Of more it is told that they are any: a notification holds 8,000 bytes. */
+const mostKindsTold = 50
 /** NOTIFY serialises commits: one in 20 ms an instance is free within noise, one a job halves the drain. */
 const notifyEveryMs = 20
 /** Reports for the other instances in one go, and how many wait; what is dropped they find on the row, within a second or two. */
@@ -46,13 +53,15 @@ interface WakeupDeps {
 
 /** Wake-ups inside the process and, by NOTIFY, between instances. */
 export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
-  const listeners: Record<Topic, Set<() => void>> = {
+  const listeners: Record<Topic, Set<(kinds: DueKinds) => void>> = {
     work: new Set(),
     journal: new Set(),
     control: new Set(),
     rights: new Set(),
   }
   const outgoing = new Set<Topic>()
+  /** Of what is outgoing for `work`. */
+  let outgoingKinds: DueKinds = new Set()
   const progressListeners = new Set<(hint: ProgressHint) => void>()
   const outgoingProgress = new Map<string, ProgressHint>()
   let timer: NodeJS.Timeout | undefined
@@ -65,13 +74,18 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   let stopped = false
   let isAlone = false
 
-  const tell = (topic: Topic): void => {
-    for (const hear of listeners[topic]) hear()
+  const tell = (topic: Topic, kinds: DueKinds): void => {
+    for (const hear of listeners[topic]) hear(kinds)
   }
 
   const hearProgress = (hint: ProgressHint): void => {
     for (const hear of progressListeners) hear(hint)
   }
+
+  const kindsOut = (): string[] =>
+    !outgoing.has('work') || outgoingKinds === null || outgoingKinds.size > mostKindsTold
+      ? []
+      : [kindsWord + [...outgoingKinds].join(',')]
 
   const send = (): void => {
     if (!isDue) return
@@ -80,9 +94,10 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
     if (isLate) return
     isDue = false
     sentAt = performance.now()
-    const topicsOut = outgoing.size === 0 ? [] : [`${instanceId} ${[...outgoing].join(' ')}`]
+    const topicsOut = outgoing.size === 0 ? [] : [[instanceId, ...outgoing, ...kindsOut()].join(' ')]
     const reports = [...outgoingProgress.values().take(mostReportsAtOnce)]
     outgoing.clear()
+    outgoingKinds = new Set()
     for (const { jobId } of reports) outgoingProgress.delete(jobId)
     const hints = packHints(reports).map((text) => `${instanceId} progress ${text}`)
     // A hint that cannot be sent is not missed: the others poll.
@@ -110,11 +125,12 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
   return {
     driver: 'POSTGRES',
     isConnected: () => listener.connected(),
-    signal(topic) {
+    signal(topic, kinds = null) {
       if (stopped) return
-      tell(topic)
+      tell(topic, kinds)
       if (isAlone) return
       outgoing.add(topic)
+      if (topic === 'work') outgoingKinds = kinds === null ? null : (outgoingKinds?.union(kinds) ?? null)
       sendSoon()
     },
     tellProgress(hint) {
@@ -148,10 +164,13 @@ export function createWakeup({ instanceId, db, listener }: WakeupDeps): Wakeup {
           return
         }
         const told: readonly string[] = named.length === 0 ? ofAnEnqueue : named
-        for (const topic of topics) if (told.includes(topic)) tell(topic)
+        const kinds = told.at(-1)!.startsWith(kindsWord)
+          ? new Set(told.at(-1)!.slice(kindsWord.length).split(','))
+          : null
+        for (const topic of topics) if (told.includes(topic)) tell(topic, kinds)
       })
       // What was signalled while the connection was away is found by looking once.
-      listener.onRestored(() => topics.forEach(tell))
+      listener.onRestored(() => topics.forEach((topic) => tell(topic, null)))
       // Who thinks that nobody listens learns better, and counts anew.
       outgoing.add('control')
       sendSoon()

@@ -1,7 +1,7 @@
 import { setImmediate as untilAllIsRead } from 'node:timers/promises'
 import pg, { type Pool, type QueryConfig } from 'pg'
 import { databaseFault } from '../jobs/database-fault.ts'
-import type { Wakeup } from '../events/wakeup.ts'
+import type { DueKinds, Wakeup } from '../events/wakeup.ts'
 import { DatabaseUnavailable } from '../jobs/errors.ts'
 import { ranges } from '../jobs/ranges.ts'
 import { enqueueClaimed, type StartAtOnce } from '../sql/enqueue-claimed.ts'
@@ -53,7 +53,7 @@ export function createEnqueuer({ pool, wakeup, startAtOnce }: EnqueuerDeps): Enq
   const write = async (orders: readonly EnqueueOrder[], judge: Judge = keepAlways): Promise<EnqueueAnswer[]> => {
     const answers = await writeBatch(pool, orders, judge)
     if (answers.some(({ outcome }) => outcome === 'created' || outcome === 'updated')) {
-      wakeup.signal('work')
+      wakeup.signal('work', dueKindsOf(orders))
       wakeup.signal('journal')
     }
     return answers
@@ -140,6 +140,11 @@ export function createEnqueuer({ pool, wakeup, startAtOnce }: EnqueuerDeps): Enq
       }
     },
   }
+}
+
+/** Null: some wait for their time. */
+function dueKindsOf(orders: readonly EnqueueOrder[]): DueKinds {
+  return orders.every(({ schedule }) => schedule === null) ? new Set(orders.map(({ kind }) => kind)) : null
 }
 
 /** Looks at a batch before its commit; what it throws rolls the batch back. Null: nothing can be wrong, the statement commits itself. */

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
+import type { DueKinds } from '../events/wakeup.ts'
 import { kindsWithOwnSlot } from '../jobs/kinds.ts'
 import { broughtAll, firstRotation, rotate, roundsFor, type Rotation } from '../jobs/fairness.ts'
 import { claimFairByKind } from '../sql/claim-fair-by-kind.ts'
@@ -34,8 +35,8 @@ export interface Dispatcher {
   claim(limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]>
   /** Whether the last claim brought all that is due and that nobody else is claiming. False where that is not known. */
   tookAll(): boolean
-  /** There may be due jobs, or room under a cap. */
-  wake(): void
+  /** There may be due jobs, of the kinds that are told, or room under a cap. */
+  wake(dueKinds: DueKinds): void
   /** Whether the last claim came to nothing since another one had its turn. */
   isHeldUp(): boolean
   /** When to look again, in milliseconds, since others were just claiming what is due or it may have been stepped over; null: nothing of the sort. */

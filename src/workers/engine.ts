@@ -208,9 +208,10 @@ export function createEngine(deps: EngineDeps): Engine {
       // Never without them: what is paused would be claimed.
       await readRules()
       leave.push(
-        wakeup.on('work', () => {
-          for (const worker of workers) worker.wake()
-          promoter.wake()
+        wakeup.on('work', (dueKinds) => {
+          for (const worker of workers) worker.wake(dueKinds)
+          // Where the kinds are told, none of their jobs waits for its time.
+          if (dueKinds === null) promoter.wake()
         }),
       )
       stopListening = events.on((event) => {

@@ -68,10 +68,10 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
       }
     },
     tookAll: () => free.tookAll() && roomedAll,
-    wake() {
-      woken = true
-      free.wake()
-      roomed.wake()
+    wake(dueKinds) {
+      woken ||= dueKinds?.values().some(rooms.has) ?? true
+      free.wake(dueKinds)
+      roomed.wake(dueKinds)
     },
     isHeldUp: () => free.isHeldUp() || (roomedAsked && roomed.isHeldUp()),
     retryInMs() {

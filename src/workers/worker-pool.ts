@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { DueKinds } from '../events/wakeup.ts'
 import type { Events, ReleaseCause } from '../jobs/event.ts'
 import { tenantsOverShare } from '../jobs/fairness.ts'
 import { DatabaseUnavailable } from '../jobs/errors.ts'
@@ -23,8 +24,8 @@ import { createWatch } from './watch.ts'
 /** Slots that claim together and run together. */
 export interface WorkerPool {
   start(): void
-  /** There may be due jobs: look. */
-  wake(): void
+  /** There may be due jobs, of the kinds that are told: look. */
+  wake(dueKinds: DueKinds): void
   /** A job that is just being enqueued need not be claimed by a statement of its own. */
   readonly startAtOnce: StartAtOnce
   /** A stop, cancel or pause may concern what is in hand: look. */
@@ -231,12 +232,12 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
       (rows) => {
         starting.delete(start)
         if (rows.length > 0) receive(runsOf(rows, lease))
-        else wake()
+        else wake(new Set([job.kind]))
       },
       (error: unknown) => {
         starting.delete(start)
         if (error instanceof DatabaseUnavailable && error.outcomeUnknown) unheard.seek(lease, soughtForMs)
-        wake()
+        wake(null)
       },
     )
     starting.add(start)
@@ -274,18 +275,19 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     completer.settle({ run, move: 'release', durationMs: 0, delayMs, cause, unstarted: true })
   }
 
-  const wake = (): void => {
-    dispatcher.wake()
+  const wake: WorkerPool['wake'] = (dueKinds) => {
+    if (dueKinds !== null && !served.some((kind) => dueKinds.has(kind))) return
+    dispatcher.wake(dueKinds)
     loop.wake()
   }
 
-  rooms.onRoom(wake)
+  rooms.onRoom(() => wake(null))
 
   return {
     start() {
       watch.start()
       minding = setInterval(mindWaiting, longestWaitMs)
-      wake()
+      wake(null)
     },
     wake,
     startAtOnce,
@@ -296,7 +298,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
         takeOut(waiting, (run) => leavesOut(now, run)),
         'paused',
       )
-      wake()
+      wake(null)
     },
     async stop(graceMs) {
       stopping = true

@@ -59,7 +59,7 @@ function testRelay(url: string, pollMs: number): TestRelay {
   const pool = new pg.Pool({ connectionString: url, options: '-c TimeZone=UTC', max: 4 })
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
-  const listeners = new Set<() => void>()
+  const listeners = new Set<(kinds: null) => void>()
   const progressListeners = new Set<(hint: ProgressHint) => void>()
   const statements: string[] = []
   const db: Queryable = {
@@ -80,7 +80,7 @@ function testRelay(url: string, pollMs: number): TestRelay {
   return {
     relay,
     pool,
-    wake: () => listeners.forEach((hear) => hear()),
+    wake: () => listeners.forEach((hear) => hear(null)),
     report: (hint) => progressListeners.forEach((hear) => hear(hint)),
     listeners: () => listeners.size + progressListeners.size,
     statements,

@@ -23,7 +23,7 @@ const pools: pg.Pool[] = []
 const relays: Relay[] = []
 /** How many looks at the journal each relay has begun. */
 const looks: number[] = []
-const wakers = new Set<() => void>()
+const wakers = new Set<(kinds: null) => void>()
 const random = seededRandom()
 
 beforeAll(async () => {
@@ -222,7 +222,7 @@ async function resumeToTheEnd(cursor: string, lastJob: string): Promise<string[]
   const note = (batch: JobUpdateBatch): void => void names.push(...namesOf(batch))
   await pullUntil(stream, (name) => name.startsWith(lastJob), note)
   const marker = await enqueueChore(database.pool)
-  for (const wake of wakers) wake()
+  for (const wake of wakers) wake(null)
   await pullUntil(stream, (name) => name.startsWith(marker), note)
   await stream.return()
   return names
@@ -267,7 +267,7 @@ async function write(chance: Random, committed: Map<string, Moment>): Promise<vo
     const now = momentOf()
     for (const { name } of rows)
       for (const type of ['ENQUEUED', 'SUCCEEDED', 'RETRY_SCHEDULED', 'DISCARDED']) committed.set(name + type, now)
-    if (chance.next() < 0.5) for (const wake of wakers) wake()
+    if (chance.next() < 0.5) for (const wake of wakers) wake(null)
   }
   await client.end()
 }

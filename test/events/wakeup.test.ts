@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createListener } from '../../src/db/listen.ts'
-import { createWakeup, type Wakeup } from '../../src/events/wakeup.ts'
+import { createWakeup, type DueKinds, type Wakeup } from '../../src/events/wakeup.ts'
 import type { Queryable } from '../../src/sql/statement.ts'
 import { registerTestKinds } from '../sql/support.ts'
 import { testDatabase, type TestDatabase } from '../support/database.ts'
@@ -60,7 +60,7 @@ test('where no other instance lives nothing is sent', async () => {
 test('who starts is heard by those who thought that nobody listens, and hears them from then on', async () => {
   const first = await started()
   first.others(0)
-  const counted = new Promise<void>((resolve) => first.on('control', resolve))
+  const counted = new Promise((resolve) => first.on('control', resolve))
   const second = await started()
   await counted
   let told = 0
@@ -79,6 +79,25 @@ test('an enqueue by SQL wakes workers and subscribers, and has nobody read limit
   await database.sql(`select pg_notify('mdm_wakeup', 'sql rights')`)
   await until(() => told.includes('rights'), 'the last one is heard')
   expect(told).toEqual(['work', 'journal', 'rights'])
+})
+
+test('of due jobs the kinds are told, as long as there is no more to it and they are few', async () => {
+  const [first, second] = [await started(), await started()]
+  const told: (string[] | null)[] = []
+  second.on('work', (kinds) => told.push(kinds === null ? null : [...kinds]))
+  const hears = async (what: string, signals: readonly DueKinds[]): Promise<unknown> => {
+    const before = told.length
+    for (const kinds of signals) first.signal('work', kinds)
+    await until(() => told.length > before, `the second one hears ${what}`)
+    return told.at(-1)
+  }
+  const kinds = (...names: string[]): DueKinds => new Set(names)
+  expect(await hears('of one', [kinds('mail')])).toEqual(['mail'])
+  expect(await hears('of all that came together', [kinds('mail'), kinds('scan', 'mail')])).toEqual(['mail', 'scan'])
+  expect(await hears('of anything', [kinds('mail'), null, kinds('scan')])).toBeNull()
+  const many = Array.from({ length: 51 }, (_, nth) => `kind_${nth}`.padEnd(63, '_'))
+  expect(await hears('of very many', [kinds(...many)])).toBeNull()
+  expect(await hears('of many', [kinds(...many.slice(1))])).toEqual(many.slice(1))
 })
 
 test('they are sent one after the other, however slow', async () => {

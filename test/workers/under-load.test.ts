@@ -306,11 +306,11 @@ test('P03: wake-ups go by the clock and never by the job, and carry no job', asy
   expect(heard.length).toBeGreaterThan(0)
   // One in 20 ms, and timers drop fractions.
   expect(heard.length).toBeLessThanOrEqual(elapsedMs / 19 + 5)
-  const topics = new Set(['work', 'journal', 'control', 'rights'])
+  const words = new Set(['work', 'journal', 'control', 'rights', 'kinds=told'])
   for (const payload of heard) {
     const [from, ...named] = payload.split(' ')
     expect(from).toBe(engine.instance.id)
-    expect(named.filter((topic) => !topics.has(topic))).toEqual([])
+    expect(named.filter((word) => !words.has(word))).toEqual([])
   }
   expect(ids).toHaveLength(300)
   expect(ids.filter((id) => heard.some((payload) => payload.includes(id)))).toEqual([])
