@@ -90,10 +90,11 @@ test('kinds with a cap per instance are not looked at for the others', async () 
 test('where several kinds are told, or none, all of them look', async () => {
   const pools = [pool('letters', ['letter']), pool('reports', ['report'])]
   const asked = watchClaims(await started([kind('letter'), kind('report')], pools))
+  const both = ['letter', 'report']
+  const looked = () => until(() => asked.length >= 2 && [...new Set(asked.splice(0).flat())].toSorted(), 'they look')
   // As after an enqueue by SQL.
   await database.sql(`select pg_notify('mdm_wakeup', '')`)
-  await until(() => new Set(asked.flat()).size === 2, 'both have looked')
-  asked.length = 0
+  expect(await looked()).toEqual(both)
   engine!.wakeup.signal('work', new Set(['report', 'letter', 'elsewhere']))
-  await until(() => new Set(asked.flat()).size === 2, 'both have looked again')
+  expect(await looked()).toEqual(both)
 })
