@@ -1,9 +1,11 @@
 import type { Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
+import type { DueKinds } from '../events/wakeup.ts'
 import { decide } from '../jobs/decide.ts'
 import { JobAborted, LeaseLost } from '../jobs/errors.ts'
 import { finishOf, type Completer, type Effects, type End } from './completer.ts'
 import { effectRows } from './effect.ts'
+import { createEnqueuedKinds } from './enqueued-kinds.ts'
 import { secretsOf, type Execution } from './execution.ts'
 import { jobLog, type HandlerContextDeps } from './handler-context.ts'
 import type { HandlerResult, JobLog } from './handler.ts'
@@ -18,7 +20,7 @@ interface EndingDeps {
   readonly random: () => number
   readonly logLine: HandlerContextDeps['logLine']
   /** Told after a commit in which a handler enqueued. */
-  readonly onEnqueued: () => void
+  readonly onEnqueued: (kinds: DueKinds) => void
 }
 
 /** How a handler ended. */
@@ -64,16 +66,17 @@ export function createEnding({ completer, commitPool, random, logLine, onEnqueue
     const { run } = execution
     for (let attempt = 1; ; attempt += 1) {
       try {
-        let enqueued = false
+        const enqueued = createEnqueuedKinds()
         const settled = await inTransaction(commitPool, async (tx) => {
           const how = await completer.settleIn(tx, done)
           if (how.lost) throw new LeaseLost()
-          await write(jobTransaction(tx, { onEnqueued: () => (enqueued = true) }))
+          await write(jobTransaction(tx, { onEnqueued: enqueued.add }))
           return how
         })
         run.state = 'ended'
         completer.committed(done, settled)
-        if (enqueued) onEnqueued()
+        const kinds = enqueued.due()
+        if (kinds !== undefined) onEnqueued(kinds)
         return
       } catch (error) {
         if (hasEnded(run)) return

@@ -165,14 +165,14 @@ export function createEngine(deps: EngineDeps): Engine {
         commitPool: pools.commit,
         logLine: deps.logLine,
         onProgress: deps.onProgress,
-        onEnqueued: () => wakeup.signal('work'),
+        onEnqueued: (enqueued) => wakeup.signal('work', enqueued),
       }),
       end: createEnding({
         completer,
         commitPool: pools.commit,
         random: Math.random,
         logLine: deps.logLine,
-        onEnqueued: () => wakeup.signal('work'),
+        onEnqueued: (enqueued) => wakeup.signal('work', enqueued),
       }),
     })
     return createWorkerPool({

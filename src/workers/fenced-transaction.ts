@@ -1,7 +1,9 @@
 import type { Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
+import type { DueKinds } from '../events/wakeup.ts'
 import { LeaseLost } from '../jobs/errors.ts'
 import { fenceJob } from '../sql/fence-job.ts'
+import { createEnqueuedKinds } from './enqueued-kinds.ts'
 import type { JobTransaction } from './handler.ts'
 import { jobTransaction } from './job-transaction.ts'
 import type { Run } from './run.ts'
@@ -14,14 +16,15 @@ export async function fencedTransaction<T>(
   pool: Pool,
   run: Run,
   work: (tx: JobTransaction) => Promise<T>,
-  onEnqueued: () => void,
+  onEnqueued: (kinds: DueKinds) => void,
 ): Promise<T> {
-  let enqueued = false
+  const enqueued = createEnqueuedKinds()
   const result = await inTransaction(pool, async (tx) => {
     const [held] = await fenceJob(tx, run.id, run.claim.lease)
     if (held === undefined) throw new LeaseLost()
-    return work(jobTransaction(tx, { onEnqueued: () => (enqueued = true) }))
+    return work(jobTransaction(tx, { onEnqueued: enqueued.add }))
   })
-  if (enqueued) onEnqueued()
+  const kinds = enqueued.due()
+  if (kinds !== undefined) onEnqueued(kinds)
   return result
 }

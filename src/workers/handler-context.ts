@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { DueKinds } from '../events/wakeup.ts'
 import type { ProgressHint } from '../events/progress-hint.ts'
 import { checkPayload } from '../jobs/check-payload.ts'
 import { JobAborted, NeverRetry } from '../jobs/errors.ts'
@@ -17,7 +18,7 @@ export interface HandlerContextDeps {
   /** Told of each progress report at once. */
   readonly onProgress: (hint: ProgressHint) => void
   /** Told after a commit in the middle of a run in which the handler enqueued. */
-  readonly onEnqueued: () => void
+  readonly onEnqueued: (kinds: DueKinds) => void
 }
 
 const logLines = 100

@@ -6,6 +6,7 @@ import { requestCancel } from '../../src/sql/request-cancel.ts'
 import { requestStop } from '../../src/sql/request-stop.ts'
 import { createCompleter, type End } from '../../src/workers/completer.ts'
 import { defineKind, type KindDefinition, type OwnKind } from '../../src/workers/define-kind.ts'
+import type { PoolSpec } from '../../src/workers/dispatcher.ts'
 import { createFollowedLane } from '../../src/workers/followed-lane.ts'
 import { followUpsOf } from '../../src/workers/follow-ups.ts'
 import type { FailureFollower } from '../../src/workers/handler.ts'
@@ -42,6 +43,9 @@ const note: FailureFollower = async (tx, job, { move, error }) => {
 const payload = z.looseObject({})
 const kind = (run: KindDefinition<typeof payload>['run'], onFailure: FailureFollower = note): OwnKind =>
   defineKind({ name: 'follows', payload, run, onFailure, defaults: { maxAttempts: 1 } })
+
+/** Of this kind alone. */
+const poolOf = (name: string): PoolSpec => ({ name, slots: 1, kinds: [name], tenantIds: null, dispatch: 'fair' })
 
 async function enqueue(): Promise<string> {
   const [row] = await database.sql<{ job_id: string }>(`select job_id from mdm.enqueue_job('follows', '{}')`)
@@ -83,6 +87,30 @@ describe('by the worker that has the run', () => {
       expect(await followed()).toEqual([{ job_id: id, move, error: reason, status: 'failed' }])
       await engine.stop()
     }
+  })
+
+  test('what it enqueues starts with the commit, long before a poll', async () => {
+    const amends = Promise.withResolvers<void>()
+    const onFailure: FailureFollower = async (tx) => void (await tx.enqueue({ kind: 'amends', payload: {} }))
+    engine = await startEngine(
+      database,
+      [
+        kind(() => Promise.reject(new NeverRetry('no use')), onFailure),
+        defineKind({ name: 'amends', payload, run: async () => amends.resolve() }),
+      ],
+      { pollMs: 60_000, pools: ['follows', 'amends'].map(poolOf) },
+    )
+    await until(() => engine!.claims.length >= 2, 'both pools have looked')
+    await database.sql(`select mdm.enqueue_job('follows', '{}', notify => false)`)
+    let heard = 0
+    engine.wakeup.on('work', () => (heard += 1))
+    engine.wakeup.signal('work', new Set(['follows']))
+    await until(() => heard > 1, 'the commit of the failure is told')
+    await amends.promise
+    expect(await database.sql('select job_kind as kind from mdm.aa_job order by 1')).toEqual([
+      { kind: 'amends' },
+      { kind: 'follows' },
+    ])
   })
 
   test('a conflict has the move and what follows it made again', async () => {
