@@ -2,7 +2,7 @@ import type { Pool } from 'pg'
 import { inTransaction } from '../db/transaction.ts'
 import type { DueKinds } from '../events/wakeup.ts'
 import { decide } from '../jobs/decide.ts'
-import { JobAborted, LeaseLost } from '../jobs/errors.ts'
+import { JobAborted, LeaseLost, NeverRetry, RetryLater, Snooze } from '../jobs/errors.ts'
 import { finishOf, type Completer, type Effects, type End } from './completer.ts'
 import { effectRows } from './effect.ts'
 import { createEnqueuedKinds } from './enqueued-kinds.ts'
@@ -130,12 +130,22 @@ function hasEnded(run: Run): boolean {
   return run.state === 'ended'
 }
 
-/** What an aborted handler throws is its way of obeying: the abort is the reason. */
+/**
+ * What an aborted handler throws is its way of obeying: the abort is the reason. At a shutdown that is whatever it throws, unless it says what is to
+ * be done with the job: a deployment costs no attempt (SPEC section 3).
+ */
 function reasonOf({ aborted }: Execution, thrown: unknown): unknown {
-  if (aborted === undefined || !(thrown instanceof Error)) return thrown
-  const obeys = thrown.name === 'AbortError' || thrown instanceof JobAborted || thrown.cause instanceof JobAborted
+  if (aborted === undefined) return thrown
+  const obeys = aborted.reason === 'shutdown' ? !isVerdict(thrown) : isAbort(thrown)
   return obeys ? aborted : thrown
 }
+
+const isVerdict = (thrown: unknown): boolean =>
+  thrown instanceof NeverRetry || thrown instanceof RetryLater || thrown instanceof Snooze
+
+const isAbort = (thrown: unknown): boolean =>
+  thrown instanceof Error &&
+  (thrown.name === 'AbortError' || thrown instanceof JobAborted || thrown.cause instanceof JobAborted)
 
 /** The last log lines that fit, as JSON. */
 function keptLines(lines: readonly string[] | undefined): string | null {

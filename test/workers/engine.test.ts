@@ -648,6 +648,27 @@ describe('a graceful stop', () => {
     expect(released).toEqual({ rows: 3, cause: 'shutdown' })
   })
 
+  test('takes whatever an aborted handler throws for its way of ending, unless it says what is to be done', async () => {
+    const throwsWhenAborted = (name: string, thrown: () => unknown) =>
+      kind(
+        name,
+        ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(thrown() as Error))),
+      )
+    const { stop } = await start([
+      throwsWhenAborted('own_error', () => new Error('aborted')),
+      throwsWhenAborted('no_error', () => 'aborted'),
+      throwsWhenAborted('never', () => new NeverRetry('there is no such order')),
+    ])
+    const [own] = await enqueue('own_error')
+    const [none] = await enqueue('no_error')
+    const [never] = await enqueue('never')
+    await until(async () => (await counts())['running'] === 3, 'all run')
+    await stop(100)
+    for (const id of [own!, none!])
+      expect(await job(id)).toMatchObject({ status: 'pending', attempts: 0, last_error: null })
+    expect(await job(never!)).toMatchObject({ status: 'dlq', attempts: 1 })
+  })
+
   test('waits for what ends in time', async () => {
     const gate = Promise.withResolvers<void>()
     let started = 0
