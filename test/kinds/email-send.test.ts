@@ -411,14 +411,14 @@ describe('suppression', () => {
 test('the log follows a job that is stopped by plain SQL while it waits', async () => {
   smtp.answer = (stage) => (stage === 'rcpt' ? '450 4.2.0 later' : undefined)
   const id = await workers.enqueue(mailTo(address()))
-  await until(
-    async () => (await workers.job(id)).attempts > 0 && (await workers.job(id)).status === 'pending',
-    'the first attempt has failed',
-  )
-  await database.sql(
-    `update mdm.aa_job set status = 'failed', last_error = 'no more' where id = $1 and status = 'pending'`,
-    [id],
-  )
+  // A look of its own before the stop might find it waiting when it no longer is.
+  await until(async () => {
+    const stopped = await database.sql(
+      `update mdm.aa_job set status = 'failed', last_error = 'no more' where id = $1 and status = 'pending' and attempts > 0 returning id`,
+      [id],
+    )
+    return stopped.length > 0
+  }, 'it is stopped while it waits after a failed attempt')
   const row = await log(id)
   expect(row).toMatchObject({ status: 'failed' })
   expect(row.final_at).toBeInstanceOf(Date)
