@@ -331,8 +331,10 @@ describe('KINDS 5.4', () => {
   test('KINDS 5.4, H02: a redirect is not followed, and nothing of an answer is kept', async () => {
     const secret = await startWebhookReceiver()
     const endpoint = await outbox.endpoint(receiver.url)
+    // The second try comes 50 ms after the first, and is not to end before the first was looked at.
+    const looked = Promise.withResolvers<number>()
     receiver.answer = (_, response, nth) => {
-      if (nth > 0) return 200
+      if (nth > 0) return looked.promise
       response.writeHead(302, { location: `${secret.url}/secret` }).end('the body of the answer')
     }
     await outbox.publish('order.placed')
@@ -340,6 +342,7 @@ describe('KINDS 5.4', () => {
       async () => (await outbox.deliveries(endpoint)).find(({ attempts }) => attempts === 1),
       'it was refused',
     )
+    looked.resolve(200)
     expect(delivery.lastStatus).toBe(302)
     expect(delivery.lastError).toBe('The receiver answered 302. Redirects are not followed.')
     await outbox.reached(endpoint, ['delivered'])
