@@ -399,9 +399,13 @@ describe('with workers', () => {
     const letGo = await hold('write')
     await entities.toggle(price, 'sortable = true')
     const { pid } = await building()
+    // The next try comes a millisecond later and clears the error: it is held back until that was seen.
+    await database.sql(`insert into mdm.aa_queue_pause (job_kind, paused_by) values ('index_sync', 'test')`)
+    await workers.rulesInForce()
     await database.sql('select pg_cancel_backend($1)', [pid])
     await until(async () => (await entities.state(price)).error !== null, 'the error is written', 10_000)
     expect((await entities.state(price)).error).toMatchObject({ code: 'sqlstate_57014' })
+    await database.sql(`delete from mdm.aa_queue_pause where job_kind = 'index_sync'`)
     await letGo()
     await entities.reached(price, 'active')
     const job = (await entities.jobs('index_sync')).find((each) => each.payload.attribute_id === price)
