@@ -91,8 +91,9 @@ test(
       expect(deaths).toBeLessThanOrEqual(3)
       await service.exited
       service = await supervisor.start({ dataDir: service.dataDir })
+      // Where its turn in the wave comes at once it has killed the next process before anybody looks.
       await until(
-        async () => (await died()) || (await supervisor.count('pending', 'deadly')) === 1,
+        async () => (await died()) || (await supervisor.count('pending', 'deadly')) === 1 || !service.runs(),
         'the job is recovered',
       )
       await supervisor.hasten()
