@@ -94,14 +94,18 @@ test('warns of a lost LISTEN', async () => {
   const before = (await service()).warnings
   const { wakeup } = api.deps
   const real = wakeup.isConnected
-  const killed = await api.sql(
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'stellwerk listen'`,
-  )
-  expect(killed).toHaveLength(1)
-  await until(() => !real(), 'the loss is noticed')
-  expect((await service()).warnings.filter((each: string) => !before.includes(each))).toEqual([
-    expect.stringMatching(/LISTEN is away/),
-  ])
+  const kill = () =>
+    api.sql(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'stellwerk listen'`,
+    )
+  expect(await kill()).toHaveLength(1)
+  // It is back within 100 ms, on a slow machine before anybody has looked: then it is lost once more.
+  const told = await until(async () => {
+    const fresh = (await service()).warnings.filter((each: string) => !before.includes(each))
+    if (fresh.length === 0 && real()) await kill()
+    return fresh.length > 0 && fresh
+  }, 'the loss is told')
+  expect(told).toEqual([expect.stringMatching(/LISTEN is away/)])
   await until(() => real(), 'the connection is back')
 })
 
