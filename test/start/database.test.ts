@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startEmbedded, type EmbeddedPostgres } from '../../src/db/embedded.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { emptyDatabase, testDatabase, type TestDatabase } from '../support/database.ts'
@@ -13,6 +13,10 @@ import { runService, startService, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { ask, enqueue, readiness, statusOf } from './ask.ts'
 
+// Several processes start in each test; a machine that is busy takes its time.
+vi.setConfig({ testTimeout: 60_000 })
+
+const startWithinMs = 30_000
 const kinds = fileURLToPath(new URL('../crash/kinds.ts', import.meta.url))
 const email = { to: { address: 'ada@example.org' }, content: { subject: 'Hello', text: 'It runs.' } }
 
@@ -179,6 +183,7 @@ describe('a server that comes and goes', () => {
     await until(
       () => /cannot be reached now \(\w+\)\. Trying again every second\./.test(service.output()),
       'it says so',
+      startWithinMs,
     )
     expect((await fetch(`${await service.url()}/health`)).status).toBe(200)
     expect(await readiness(service)).toMatchObject({
@@ -203,7 +208,7 @@ describe('a server that comes and goes', () => {
     await holder.query('begin; lock table public._prisma_migrations')
     const service = start(development(url))
     const waits = 'select from pg_locks where not granted'
-    await until(async () => (await holder.query(waits)).rowCount, 'the migration waits')
+    await until(async () => (await holder.query(waits)).rowCount, 'the migration waits', startWithinMs)
     await server.stop()
     await until(() => service.said('the database went away during the start') > 0, 'it has noticed')
     await serve()
@@ -225,7 +230,7 @@ describe('a server that comes and goes', () => {
   test('not there at the start, and stopped before it came', async () => {
     await server.stop()
     const service = start(development(url))
-    await until(() => service.output().includes('Trying again'), 'it waits')
+    await until(() => service.output().includes('Trying again'), 'it waits', startWithinMs)
     expect(await service.stop()).toMatchObject({ code: 0 })
     expect(service.output()).not.toContain('"level":"error"')
   })
