@@ -94,13 +94,15 @@ describe('a token', () => {
 
   test('that a ping brings lets the socket outlive the first one', async () => {
     const { url } = await serve(database)
-    const exp = Math.floor(Date.now() / 1000) + 600
-    const raw = await signedIn(url, `Bearer ${await token({}, { secondsLeft: 1 })}`)
+    const now = Math.floor(Date.now() / 1000)
+    const exp = now + 600
+    // Whole seconds: of three at least two are left.
+    const raw = await signedIn(url, `Bearer ${await token({ exp: now + 3 })}`)
     raw.send({ type: 'ping', payload: { authorization: `Bearer ${await token({ exp, scope: 'enqueue_jobs' })}` } })
     await until(() => typed(raw, 'pong').length > 0, 'the pong comes')
     expect(typed(raw, 'pong')[0]).toEqual({ type: 'pong', payload: { expiresAt: new Date(exp * 1000).toISOString() } })
     // Past the end of the first token.
-    await delay(1_500)
+    await delay((now + 3) * 1000 + 500 - Date.now())
     expect(raw.socket.readyState).toBe(WebSocket.OPEN)
     raw.send(subscribe('1', '{ who scopes }'))
     await until(() => typed(raw, 'next').length > 0, 'the answer comes')
