@@ -599,25 +599,31 @@ test('a read of the pauses that was slow does not undo the one after it', async 
     kind('free', async () => undefined),
   ])
   const slow = Promise.withResolvers<void>()
-  let asked = 0
-  const query = pools.claim.query.bind(pools.claim) as (config: { name?: string }) => Promise<unknown>
-  Object.assign(pools.claim, {
-    async query(config: { name?: string }) {
-      const answer = await query(config)
-      if (config.name === 'find_due_kinds' && ++asked === 1) await slow.promise
-      return answer
-    },
-  })
+  // A read is three statements on two pools, and in force when the last of them has answered.
+  const answered: Record<string, number> = { read_claim_rules: 0, count_living_instances: 0, find_due_kinds: 0 }
+  const reads = () => Math.min(...Object.values(answered))
+  for (const pool of [pools.claim, pools.commit]) {
+    const query = pool.query.bind(pool) as (config: { name?: string }) => Promise<unknown>
+    Object.assign(pool, {
+      async query(config: { name?: string }) {
+        const answer = await query(config)
+        if (config.name === undefined || !(config.name in answered)) return answer
+        answered[config.name]! += 1
+        if (config.name === 'find_due_kinds' && answered[config.name] === 1) await slow.promise
+        return answer
+      },
+    })
+  }
   let signals = 0
   wakeup.on('control', () => (signals += 1))
   wakeup.signal('control')
-  await until(() => asked === 1, 'the first read is under way')
+  await until(() => reads() === 1, 'the first read is under way, and has seen no pause')
   await database.sql(`insert into mdm.aa_queue_pause (job_kind, paused_by) values ('held', 'user:ada')`)
   await until(() => signals === 2, 'the pause is told')
   // Time for a second read, did it not wait for the first.
   for (let i = 0; i < 10; i += 1) await database.sql('select')
   slow.resolve()
-  await until(() => asked >= 2, 'the second read is under way')
+  await until(() => reads() >= 2, 'the second read has answered')
   await database.sql('select')
   await enqueue('held')
   const [free] = await enqueue('free')
