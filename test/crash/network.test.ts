@@ -43,13 +43,14 @@ test('the answer of a claim is lost on its way: the instance finds what it holds
 test('the answers of ends are lost on their way: each end is written once', { timeout: 60_000 }, async () => {
   const service = await supervisor.start({ url: way.url })
   for (let round = 0; round < 2; round += 1) {
+    const before = await supervisor.count('done')
+    // Not only when all run: on a slow machine the first have ended by then.
+    way.mute('finish_jobs')
     await supervisor.enqueue(
       { kind: 'slow', count: 30, payload: { ms: 400 } },
       { kind: 'writes', count: 30, payload: { ms: 400 } },
     )
-    await until(async () => (await supervisor.count('running')) === 60, 'all run')
-    way.mute('finish_jobs')
-    await until(async () => (await supervisor.count('running')) < 60, 'some ends have committed')
+    await until(async () => (await supervisor.count('done')) > before, 'some ends have committed')
     way.cut()
     expect(await supervisor.verdict()).toEqual([])
   }
