@@ -78,13 +78,21 @@ export function entitiesOf(database: TestDatabase) {
     },
     /** The indexes that jobs made, as the catalogue has them. */
     async indexes(): Promise<{ name: string; valid: boolean; definition: string }[]> {
-      return sql(
-        `select c.relname as name, i.indisvalid as valid, pg_get_indexdef(i.indexrelid) as definition
-           from pg_index i join pg_class c on c.oid = i.indexrelid
-          where i.indrelid = 'mdm.ddm_entity'::regclass and c.relname like 'ix\\_entity%'
-            -- Null: it was dropped while this looked.
-            and pg_get_indexdef(i.indexrelid) is not null order by 1`,
-      )
+      for (;;) {
+        try {
+          return await sql(
+            `select * from (
+               select c.relname as name, i.indisvalid as valid, pg_get_indexdef(i.indexrelid) as definition
+                 from pg_index i join pg_class c on c.oid = i.indexrelid
+                where i.indrelid = 'mdm.ddm_entity'::regclass and c.relname like 'ix\\_entity%' offset 0) found
+              where definition is not null order by 1`,
+          )
+        } catch (error) {
+          // One was dropped while this looked; where it had gone altogether, its definition is null.
+          if (!/^(?:cache lookup failed for|could not open relation with OID)/.test((error as Error).message))
+            throw error
+        }
+      }
     },
     /** The jobs of a kind, oldest first. */
     async jobs(kind: string) {
