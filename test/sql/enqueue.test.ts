@@ -325,20 +325,25 @@ for (const version of [18, 16] as const) {
       expect(second.job_id).not.toBe(first.job_id)
     })
 
-    test('the actor is the session’s user, whoever owns the function', async () => {
+    test('a role needs the use of the schema and no other right, and is the actor', async () => {
       const user = `clerk_${new URL(database.url).pathname.slice(6)}`
       await database.sql(`create role ${user} login`)
-      await database.sql(`grant usage on schema mdm, mdm_journal to ${user}`)
-      await database.sql(`grant select, insert, update on all tables in schema mdm to ${user}`)
-      await database.sql(`grant usage on all sequences in schema mdm to ${user}`)
+      await database.sql(`grant usage on schema mdm to ${user}`)
       const url = new URL(database.url)
       url.username = user
       const client = new Client({ connectionString: url.href })
       await client.connect()
-      const { rows } = await client.query<Answer>(`select * from mdm.enqueue_job('mail', '{}')`)
+      const { rows } = await client.query<Answer>(
+        `select * from mdm.enqueue_job('mail', '{}', idempotency_key => 'of the clerk')
+         union all select * from mdm.enqueue_jobs('[{"kind": "mail", "payload": {}}, {"kind": "mail", "payload": {}, "idempotency_key": "of the clerk"}]')`,
+      )
+      await expect(client.query('select from mdm.aa_job')).rejects.toThrow('permission denied')
       await client.end()
-      expect(await job(rows[0]!.job_id)).toMatchObject({ enqueued_by: `sql:${user}` })
-      expect((await journalOf(database, rows[0]!.job_id))[0]).toMatchObject({ actor_principal_id: `sql:${user}` })
+      expect(rows.map(({ outcome }) => outcome)).toEqual(['created', 'created', 'duplicate'])
+      for (const { job_id } of rows) {
+        expect(await job(job_id)).toMatchObject({ enqueued_by: `sql:${user}` })
+        expect((await journalOf(database, job_id))[0]).toMatchObject({ actor_principal_id: `sql:${user}` })
+      }
       await database.sql(`drop owned by ${user}`)
       await database.sql(`drop role ${user}`)
     })

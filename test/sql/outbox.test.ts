@@ -110,6 +110,28 @@ describe('mdm.publish_event', () => {
     return row!.id
   }
 
+  test('a role needs the use of the schema and no other right', async () => {
+    const id = await tenant()
+    await endpoint(id, ['*'])
+    const role = `writer_${crypto.randomUUID().replaceAll('-', '')}`
+    const client = await database.pool.connect()
+    await client.query(`create role ${role}`)
+    await client.query(`grant usage on schema mdm to ${role}`)
+    await client.query(`set role ${role}`)
+    await client.query(`select mdm.publish_event($1, 'order.placed', 'thing', '1', '{}')`, [id])
+    await client.query('reset role')
+    await client.query(`drop owned by ${role}`)
+    await client.query(`drop role ${role}`)
+    client.release()
+    expect(await jobsOf(id)).toEqual([fanOut])
+  })
+
+  test('a tenant that is not there is an error, not an event that nobody wants', async () => {
+    await expect(
+      database.sql(`select mdm.publish_event(mdm.tenant_of('no_such_tenant'), 'order.placed', 'thing', '1', '{}')`),
+    ).rejects.toThrow('the event has no tenant')
+  })
+
   test('writes nothing where no endpoint wants the type', async () => {
     const id = await tenant()
     expect(await publish(id, 'order.placed')).toBeNull()
