@@ -1,5 +1,6 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
+import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -43,6 +44,12 @@ describe('a reader that goes wrong ends alone', () => {
     const killed = await run(path, options).catch((error: unknown) => error)
     expect(killed).toBeInstanceOf(ReaderKilled)
     expect((killed as Error).message).toMatch(message)
+  })
+
+  test('where no process can be started, only the reading fails', () => {
+    const program = fileURLToPath(new URL('./start-no-reader.ts', import.meta.url))
+    const { status, stdout } = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 20_000 })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'spawn /nothing ENOENT' })
   })
 
   test('an abort ends it at once, with its own reason', async () => {

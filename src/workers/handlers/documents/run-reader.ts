@@ -49,7 +49,7 @@ export async function runReader(order: ReadingOrder, options: ReaderOptions): Pr
   })
   let outOfMemory = false
   // What else it says is the stack of a machine's own files: nobody's business.
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (outOfMemory ||= /out of memory/i.test(text)))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (outOfMemory ||= /out of memory/i.test(text)))
   const { promise, resolve, reject } = Promise.withResolvers<Reading>()
   const silence = setTimeout(() => reject(new ReaderKilled(`Reading a page took longer than ${pageMs} ms.`)), pageMs)
   const look = setInterval(() => {
@@ -68,14 +68,16 @@ export async function runReader(order: ReadingOrder, options: ReaderOptions): Pr
     else if (message.type === 'refused') reject(new DocumentError(message.code, message.message))
     else reject(new ReaderKilled(`Reading failed: ${message.message}`))
   })
-  child.once('error', reject)
+  // For good: an error that nobody hears ends the service.
+  child.on('error', reject)
   // After the last message, which may still be on its way when the process is gone.
   child.once('close', (code, ended) => {
     const why = outOfMemory ? 'The reader ran out of memory.' : `The reader ended with ${ended ?? code} and no answer.`
     reject(new ReaderKilled(why))
   })
   try {
-    child.send(order)
+    // Where no process could be started there is nobody to tell.
+    if (child.pid !== undefined) child.send(order)
     return await promise
   } finally {
     clearTimeout(silence)
