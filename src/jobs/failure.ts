@@ -14,12 +14,22 @@ export interface Failure {
 
 const errorBytes = 4 * 1024
 const detailBytes = 8 * 1024
+const unshowable = 'The handler threw something that cannot be shown.'
 
 /** Describes whatever a handler threw; what the payload keeps secret is masked, should the handler have told it. */
 export function describeFailure(thrown: unknown, secrets: readonly string[] = []): Failure {
+  try {
+    return describe(thrown, secrets)
+  } catch {
+    // An error in here would end the service, and each that the job is given to next.
+    return describe(unshowable, secrets)
+  }
+}
+
+function describe(thrown: unknown, secrets: readonly string[]): Failure {
   const error = thrown instanceof Error ? thrown : new Error(textOf(thrown))
-  const name = error.name || 'Error'
-  const message = redactSecrets(withoutSecrets(error.message, secrets))
+  const name = textOr(error.name, 'Error') || 'Error'
+  const message = redactSecrets(withoutSecrets(textOf(error.message), secrets))
   return {
     error: cutBytes(`${name}: ${message}`, errorBytes),
     name: cutBytes(name, 100),
@@ -34,14 +44,19 @@ function textOf(thrown: unknown): string {
   try {
     return JSON.stringify(thrown) ?? String(thrown)
   } catch {
-    return 'The handler threw something that cannot be shown.'
+    return unshowable
   }
+}
+
+/** What stands in an error is what a handler has put there. */
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise
 }
 
 function stacks(error: Error): string {
   const parts: string[] = []
   for (let each: unknown = error; each instanceof Error && parts.length < 5; each = each.cause)
-    parts.push(each.stack ?? each.message)
+    parts.push(textOr(each.stack, textOf(each.message)))
   return parts.join('\ncaused by ')
 }
 

@@ -104,3 +104,30 @@ describe('fingerprints', () => {
     expect(fingerprint(one)).not.toBe(fingerprint(other))
   })
 })
+
+describe('errors whose parts are no texts', () => {
+  const odd = (parts: object) => Object.assign(new Error('plain'), parts)
+  test.each([
+    ['an object as message', odd({ message: { code: 'E_ODD' } }), 'Error: {"code":"E_ODD"}'],
+    ['no message', odd({ message: undefined }), 'Error: undefined'],
+    ['a number as stack', odd({ stack: 5 }), 'Error: plain'],
+  ])('%s', (_, thrown, error) => {
+    expect(describeFailure(thrown).error).toBe(error)
+  })
+
+  test.each([
+    ['a symbol as message', odd({ message: Symbol('s') })],
+    ['a symbol as name', odd({ name: Symbol('s') })],
+  ])('%s', (_, thrown) => {
+    expect(describeFailure(thrown)).toMatchObject({ error: expect.stringMatching(/^Error: /), name: 'Error' })
+  })
+
+  test('parts that cannot be read at all', () => {
+    const thrown = Object.defineProperty(new Error('plain'), 'message', {
+      get() {
+        throw new Error('not for you')
+      },
+    })
+    expect(describeFailure(thrown)).toMatchObject({ error: expect.stringContaining('cannot be shown'), name: 'Error' })
+  })
+})
