@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { endSocket } from './end-socket.ts'
 
 /** Answers what never became a request: in JSON as everywhere, where the caller still listens. */
 export function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
@@ -18,7 +19,7 @@ export function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void
     `x-request-id: ${requestId}`,
     'connection: close',
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  endSocket(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
 function whatIsWrong(code: string | undefined): { readonly status: number; readonly message: string } {

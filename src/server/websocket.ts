@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { handleProtocols, type Server } from 'graphql-ws'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import type { Authenticate } from './auth.ts'
+import { endSocket } from './end-socket.ts'
 import type { MaskError } from './mask-errors.ts'
 import type { Origin } from './origins.ts'
 import { requestIdOf } from './request-facts.ts'
@@ -197,7 +198,7 @@ function refuseUpgrade(request: IncomingMessage, socket: Duplex, status: string,
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  endSocket(socket, `${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
 /** A frame as text; ws hands large ones over in pieces. */

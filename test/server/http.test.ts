@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { DatabaseUnavailable, StartError } from '../../src/jobs/errors.ts'
@@ -18,6 +19,29 @@ beforeAll(async () => {
 })
 afterEach(stopServers)
 afterAll(() => database.drop())
+
+describe('who was refused before there was a request, and does not close its side', () => {
+  const upgrade = (path: string, more = '') =>
+    `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n${more}\r\n`
+
+  test.each([
+    ['no HTTP', 'NONSENSE\r\n\r\n', 400],
+    ['a socket elsewhere', upgrade('/elsewhere'), 404],
+    ['a page of another origin', upgrade('/graphql', 'origin: http://evil.example\r\n'), 403],
+  ])('%s: is answered, and holds up no stop', async (_, text, status) => {
+    const { url, server } = await serve(database)
+    const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+    let answer = ''
+    socket.on('data', (chunk) => (answer += chunk)).on('error', () => undefined)
+    socket.write(text)
+    await until(() => answer.endsWith('}'), 'it is answered')
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    const late = wait(5_000, 'late', { ref: false })
+    const stopped = await Promise.race([server.stop(), late])
+    socket.destroy()
+    expect(stopped).toBeUndefined()
+  })
+})
 
 describe('GraphQL by POST', () => {
   test('answers, and says who asked', async () => {
