@@ -25,6 +25,8 @@ const hour = 60 * 60 * 1_000
 /** What is read of a refused body, so that the answer reaches a client that is still sending. */
 const drainBytes = 16 * 1024 * 1024
 const drainMs = 5_000
+/** A reader who goes away, in the middle or before the first byte, is no fault. */
+const readerGone = new Set<string | undefined>(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE'])
 
 /** Where bytes come in and go out under signed URLs. The URL is the whole right: no token is asked for. */
 export function createObjectRoutes({ store, signer, originOf, idleMs = 30_000 }: ObjectRoutesDeps): Routes {
@@ -77,9 +79,10 @@ export function createObjectRoutes({ store, signer, originOf, idleMs = 30_000 }:
       response.end()
       return
     }
-    // A reader who goes away is no fault.
     await pipeline(body, response).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+      // Left open where the reader was gone before it began.
+      body.destroy()
+      if (!readerGone.has(error.code)) throw error
     })
   }
 

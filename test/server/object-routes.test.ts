@@ -213,6 +213,38 @@ test('an answer may take longer than the body that was here at once', async () =
   await new Promise((resolve) => slow.close(resolve))
 })
 
+test('what was opened for a reader who has gone meanwhile is closed', async () => {
+  const [{ key, link: upload }, opened] = [uploadOf(5), [] as Readable[]]
+  await put(upload, 'bytes')
+  const gone = Promise.withResolvers<void>()
+  const routes = createObjectRoutes({
+    store: {
+      ...store,
+      async openRead(wanted) {
+        await gone.promise
+        const body = await store.openRead(wanted)
+        opened.push(body)
+        return body
+      },
+    },
+    signer,
+    originOf: createOriginOf([]),
+  })
+  const maskError = createMaskError({ suggestions: false, onUnforeseen: (error) => unforeseen.push(error) })
+  const slow = createServer(createRouter({ routes, maskError }))
+  slow.on('request', (_, response) => response.once('close', gone.resolve))
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve))
+  const { port } = slow.address() as AddressInfo
+  const path = signer.download(key, { filename: 'a', contentType: type, expiresInMs: 600_000 })
+  const reading = httpRequest({ port, path })
+  reading.on('error', () => undefined).end()
+  setTimeout(() => reading.destroy(), 50)
+  await until(() => opened.length > 0, 'it was opened')
+  expect(await until(() => opened[0]!.closed, 'it is closed again')).toBe(true)
+  slow.closeAllConnections()
+  await new Promise((resolve) => slow.close(resolve))
+})
+
 test('none of this was a fault of ours', () => {
   expect(unforeseen).toEqual([])
 })
