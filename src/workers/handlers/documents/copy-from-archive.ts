@@ -24,10 +24,11 @@ export async function copyFromArchive(
 ): Promise<void> {
   const measure = measureStream({ maxBytes: sizeBytes })
   try {
+    // Opened first: a stream that opens it by itself may still do so when its folder is being removed, and where it cannot be opened
+    // nothing else stays open.
+    await using file = await open(path, 'w', 0o600)
     const body = await archive.openRead(archiveKey)
     const through = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> => measure.through(source)
-    // Opened first: a stream that opens it by itself may still do so when its folder is being removed.
-    await using file = await open(path, 'w', 0o600)
     await pipeline(body, through, file.createWriteStream(), { signal })
   } catch (error) {
     if (error instanceof ObjectTooLarge) throw violation(`it has more than its ${sizeBytes} bytes`)

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import { NeverRetry } from '../../../jobs/errors.ts'
 import { FileRefused } from '../../../jobs/import-errors.ts'
 import { importLimits } from '../../../jobs/import-options.ts'
@@ -7,7 +8,7 @@ import { endStaging } from '../../../sql/end-staging.ts'
 import { readImportAttributes } from '../../../sql/read-import-attributes.ts'
 import { stageImport } from '../../../sql/stage-import.ts'
 import { stageImportRows } from '../../../sql/stage-import-rows.ts'
-import { findForm, openSource } from './import-source.ts'
+import { findForm, openSource, type ImportSource } from './import-source.ts'
 import type { ImportRun } from './import-run.ts'
 import type { StagedRow } from './staged-row.ts'
 
@@ -38,8 +39,9 @@ export async function stageFile(run: ImportRun, store: ObjectStore): Promise<voi
 
   const hash = createHash('sha256')
   let bytesRead = 0
-  const bytes = observed(await open(store, begun.objectKey), context.signal, hash, (count) => (bytesRead += count))
-  const source = openSource(bytes, form, attributes, begun.options)
+  const body = await open(store, begun.objectKey)
+  const bytes = observed(body, context.signal, hash, (count) => (bytesRead += count))
+  const source = openBeside(body, () => openSource(bytes, form, attributes, begun.options))
   let batch: StagedRow[] = []
   let chars = 0
   const flush = async (): Promise<void> => {
@@ -68,7 +70,17 @@ export async function stageFile(run: ImportRun, store: ObjectStore): Promise<voi
   )
 }
 
-async function open(store: ObjectStore, key: string): Promise<AsyncIterable<Buffer>> {
+/** What is refused before anything is read would leave it open. */
+function openBeside(body: Readable, make: () => ImportSource): ImportSource {
+  try {
+    return make()
+  } catch (error) {
+    body.destroy()
+    throw error
+  }
+}
+
+async function open(store: ObjectStore, key: string): Promise<Readable> {
   try {
     return await store.openRead(key)
   } catch (error) {
