@@ -1,7 +1,7 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, open, readdir, readFile, rm, stat, writeFile, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createAckJournal, type Ack } from '../../src/workers/handlers/email/ack-journal.ts'
 import { until } from '../support/until.ts'
 
@@ -124,5 +124,39 @@ test('when the database is away nothing is dropped', async () => {
   await left('old', [ack('a')])
   await expect(acks.settle()).rejects.toThrow('away')
   expect(await acks.find('a')).not.toBeNull()
+  await acks.close()
+})
+
+test('a file that is just being made is not taken for what a dead process left', async () => {
+  const acks = await journal(200)
+  // It looks while files are made.
+  let looks = true
+  const looking = (async () => {
+    while (looks) await acks.settle()
+  })()
+  for (let n = 0; n < 200; n += 1) await acks.append(ack(`n-${n}`))
+  looks = false
+  await looking
+  writable = () => false
+  await acks.append(ack('last'))
+  // Another process finds it.
+  expect(await (await journal()).find('last')).not.toBeNull()
+  await acks.close()
+  expect(errors).toEqual([])
+})
+
+test('what is appended after a write that was cut short is whole', async () => {
+  const acks = await journal()
+  const probe = await open(join(folder, 'probe'), 'w')
+  const appendFile = vi.spyOn(Object.getPrototypeOf(probe) as FileHandle, 'appendFile')
+  await probe.close()
+  appendFile.mockImplementationOnce(async function (this: FileHandle, text) {
+    await this.write((text as string).slice(0, 20))
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  })
+  await expect(acks.append(ack('a'))).rejects.toThrow('no space')
+  await acks.append(ack('b'))
+  appendFile.mockRestore()
+  expect(await (await journal()).find('b')).toMatchObject({ providerMessageId: 'id-b' })
   await acks.close()
 })

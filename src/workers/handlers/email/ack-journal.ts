@@ -50,20 +50,32 @@ export async function createAckJournal(options: AckJournalOptions): Promise<AckJ
   const known = new Map<string, Ack>()
   const waiting: { line: string; resolve: () => void; reject: (error: unknown) => void }[] = []
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  let current = await openFile(folder)
+  /** Files of this journal, each from before it is there; and those of them that nothing more comes to. */
+  const own = new Set<string>()
+  const full = new Set<string>()
+  const openNext = (): Promise<Current> => {
+    const name = `${process.pid}-${randomUUID()}.jsonl`
+    own.add(name)
+    return openFile(folder, name)
+  }
+  let current = await openNext()
+  /** The last write broke off, perhaps in the middle of a line. */
+  let torn = false
   let writing: Promise<void> | undefined
   let settling: Promise<void> = Promise.resolve()
 
   const write = async (): Promise<void> => {
     while (waiting.length > 0) {
       const batch = waiting.splice(0)
-      const text = batch.map(({ line }) => line).join('')
+      const text = `${torn ? '\n' : ''}${batch.map(({ line }) => line).join('')}`
       try {
         await current.handle.appendFile(text)
         await current.handle.datasync()
+        torn = false
         current.bytes += Buffer.byteLength(text)
         for (const { resolve } of batch) resolve()
       } catch (error) {
+        torn = true
         for (const { reject } of batch) reject(error)
       }
       if (current.bytes > maxBytes) await rotate().catch(onError)
@@ -80,14 +92,19 @@ export async function createAckJournal(options: AckJournalOptions): Promise<AckJ
   }
 
   const rotate = async (): Promise<void> => {
-    const full = current
-    current = await openFile(folder)
-    await full.handle.close()
+    const former = current
+    current = await openNext()
+    torn = false
+    full.add(former.name)
+    await former.handle.close()
     void settle().catch(onError)
   }
 
   const settleOnce = async (): Promise<void> => {
+    // As of before the folder is read: what is made or filled meanwhile may not have been read whole.
+    const whole = new Set(full)
     for (const file of await readFiles(folder, current.name)) {
+      if (own.has(file.name) && !whole.has(file.name)) continue
       if (file.owner.pid !== process.pid && isAlive(file.owner)) continue
       const done = new Set(file.acks.length === 0 ? [] : await record(file.acks))
       for (const ack of file.acks) {
@@ -95,6 +112,8 @@ export async function createAckJournal(options: AckJournalOptions): Promise<AckJ
         else await append(ack)
       }
       await unlink(file.path)
+      own.delete(file.name)
+      full.delete(file.name)
     }
   }
 
@@ -122,21 +141,27 @@ export async function createAckJournal(options: AckJournalOptions): Promise<AckJ
 }
 
 /** The first line says whose file it is: only what a dead process left may be taken over. */
-async function openFile(folder: string): Promise<Current> {
-  const name = `${process.pid}-${randomUUID()}.jsonl`
+async function openFile(folder: string, name: string): Promise<Current> {
   const handle = await open(join(folder, name), 'ax', 0o600)
   const owner: Owner = { pid: process.pid, birth: processBirth(process.pid) }
   await handle.appendFile(`${JSON.stringify(owner)}\n`)
   return { name, handle, bytes: 0 }
 }
 
-async function readFiles(folder: string, except: string): Promise<{ path: string; owner: Owner; acks: Ack[] }[]> {
+interface AckFile {
+  readonly name: string
+  readonly path: string
+  readonly owner: Owner
+  readonly acks: readonly Ack[]
+}
+
+async function readFiles(folder: string, except: string): Promise<AckFile[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.jsonl') && name !== except)
   return Promise.all(
     names.map(async (name) => {
       const path = join(folder, name)
       const [owner, ...acks] = (await readFile(path, 'utf8').catch(() => '')).split('\n').flatMap(parseLine)
-      return { path, owner: { pid: 0, birth: null, ...(owner as Partial<Owner>) }, acks: acks as Ack[] }
+      return { name, path, owner: { pid: 0, birth: null, ...(owner as Partial<Owner>) }, acks: acks as Ack[] }
     }),
   )
 }
