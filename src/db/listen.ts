@@ -53,6 +53,8 @@ export function createListener({ url, onLost, onRestored, probeEveryMs = 5_000 }
     try {
       await next.connect()
       for (const channel of channels.keys()) await next.query(`listen ${pg.escapeIdentifier(channel)}`)
+      // Who stopped it meanwhile knew of no session that is to be ended.
+      if (stopped) throw new Error('The listener was stopped.')
     } catch (error) {
       void next.end().catch(() => undefined)
       throw error

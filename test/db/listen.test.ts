@@ -26,3 +26,17 @@ test('a listener that is stopped while it connects again leaves no session behin
     await proxy.close()
   }
 })
+
+test('a listener that is stopped while it connects for the first time leaves no session behind', async () => {
+  const proxy = await tcpProxy(database.url)
+  try {
+    const listener = createListener({ url: proxy.url, onLost: () => undefined, onRestored: () => undefined })
+    const listening = listener.listen('anything', () => undefined).catch(() => undefined)
+    await listener.stop()
+    await listening
+    expect(listener.connected()).toBe(false)
+    await until(() => proxy.connections() === 0, 'its session is closed')
+  } finally {
+    await proxy.close()
+  }
+})
