@@ -23,17 +23,24 @@ export function createObjectSweep(db: Queryable, store: ObjectStore, onError: (e
 
   const run = async (signal: AbortSignal): Promise<number> => {
     let removed = 0
-    for (let found = batch; found === batch && !signal.aborted;) {
+    for (let more = true; more && !signal.aborted;) {
       const due = await readDueRemovals(db, store.id, batch)
-      for (const { objectKey } of due) await store.remove(objectKey)
-      if (due.length > 0)
-        await recordRemovals(
-          db,
-          store.id,
-          due.map(({ objectKey }) => objectKey),
-        )
-      found = due.length
-      removed += found
+      const gone: string[] = []
+      const failures: Error[] = []
+      for (const { objectKey } of due) {
+        if (signal.aborted) break
+        try {
+          await store.remove(objectKey)
+          gone.push(objectKey)
+        } catch (error) {
+          failures.push(new Error(`The object ${objectKey} could not be removed.`, { cause: error }))
+        }
+      }
+      if (gone.length > 0) await recordRemovals(db, store.id, gone)
+      removed += gone.length
+      more = due.length === batch && gone.length > 0
+      // One that cannot be removed keeps no other.
+      if (!more && failures.length > 0) throw failures[0]!
     }
     return removed
   }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -125,4 +125,21 @@ test('removals of another store, and those that are not due, are left alone; mor
   expect(await exists(keys[0]!)).toBe(false)
   expect(await exists('objects/t/later')).toBe(true)
   expect(await readdir(join(folder, '.unfinished'))).toEqual([])
+})
+
+test('an object that cannot be removed is told of, and keeps no other', async () => {
+  // The folder of a key is in its place.
+  await mkdir(join(folder, 'objects/t/stuck'), { recursive: true })
+  await put('objects/t/behind')
+  await database.sql(
+    `insert into mdm.aa_object_removal (store, object_key, due_at)
+     values ($1, 'objects/t/stuck', now() - interval '1 hour'), ($1, 'objects/t/behind', now())`,
+    [store.id],
+  )
+  await expect(tidy()).rejects.toThrow('objects/t/stuck')
+  expect(await exists('objects/t/behind')).toBe(false)
+  const left = await database.sql(
+    `select object_key from mdm.aa_object_removal where object_key in ('objects/t/stuck', 'objects/t/behind')`,
+  )
+  expect(left).toEqual([{ object_key: 'objects/t/stuck' }])
 })
