@@ -6,7 +6,7 @@ import { ConfigError, loadConfig, type Config } from './config.ts'
 import { checkServer } from './db/check-server.ts'
 import { migrate, migrationStatus } from './db/migrate.ts'
 import { runningEmbedded, startEmbedded } from './db/embedded.ts'
-import { nearestName } from './jobs/nearest-name.ts'
+import { meantName } from './jobs/nearest-name.ts'
 import { createLog } from './observe/log.ts'
 import { version } from './version.ts'
 
@@ -173,7 +173,7 @@ JOB=$(${send(', schedule: { after: \\"PT2S\\" }').replace('curl', 'curl -s')} | 
 }
 
 function unknown(what: string, name: string, known: readonly string[]): string {
-  const nearest = nearestName(name, known)
+  const nearest = meantName(name, known)
   return `Unknown ${what}: ${name}.${nearest === null ? '' : ` Did you mean ${nearest}?`}`
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { createPools } from './db/pool.ts'
 import { StartError } from './jobs/errors.ts'
-import { nearestName } from './jobs/nearest-name.ts'
+import { meantName } from './jobs/nearest-name.ts'
 import { badText } from './jobs/payload.ts'
 import { scopes, type Scope } from './jobs/permissions.ts'
 import { outsideLength, ranges } from './jobs/ranges.ts'
@@ -47,8 +47,11 @@ export function readKeyOrder(args: readonly string[]): KeyOrder | null {
   const held = named.join() === 'all' ? scopes : scopes.filter((scope) => named.includes(scope.toLowerCase()))
   const unknown =
     held === scopes ? [] : named.filter((each) => !(scopes as readonly string[]).includes(each.toUpperCase()))
-  for (const each of unknown)
-    problems.push(`There is no scope ${each}. Did you mean ${nearestName(each, scopes)!.toLowerCase()}?`)
+  for (const each of unknown) {
+    const meant = meantName(each, scopes)?.toLowerCase()
+    const hint = meant === undefined ? `These are ${scopes.join(', ').toLowerCase()}.` : `Did you mean ${meant}?`
+    problems.push(`There is no scope ${each}. ${hint}`)
+  }
   const tenants = listOf(need('tenants', 'default'))
   const expiresAt = given.expires === undefined ? null : new Date(given.expires)
   if (expiresAt !== null && !(expiresAt.getTime() > Date.now()))

@@ -17,13 +17,20 @@ export function checkPayload(schema: z.ZodType, payload: unknown): CheckedPayloa
   return { ok: false, problems: checked.error.issues.flatMap((issue) => problemsOf(issue, payload)) }
 }
 
+/** A name may be as long as a payload. */
+const longestShown = 200
+
 function problemsOf(issue: Issue, payload: unknown): PayloadProblem[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      pointer: jsonPointer([...issue.path, key]),
-      keyword: 'additionalProperties',
-      message: 'This name is not known here. Leave it out or look for a spelling mistake.',
-    }))
+    return issue.keys.map((key) => {
+      const pointer = jsonPointer([...issue.path, key])
+      const name = pointer.length > longestShown ? 'This name' : pointer
+      return {
+        pointer,
+        keyword: 'additionalProperties',
+        message: `${name} is not known here. Leave it out or look for a spelling mistake.`,
+      }
+    })
   }
   const pointer = jsonPointer(issue.path)
   if (issue.code !== 'custom' && issue.path.length > 0 && valueAt(payload, issue.path) === undefined) {

@@ -3,8 +3,17 @@
  * become `name`: what somebody who mistyped it most likely meant. Null only when there is no candidate.
  */
 export function nearestName(name: string, candidates: Iterable<string>): string | null {
+  return nearestWithin(Infinity, name, candidates)
+}
+
+/** The same where a mistype is likely, one edit in three letters at most; else null: a wild guess misleads. */
+export function meantName(name: string, candidates: Iterable<string>): string | null {
+  return nearestWithin(Math.ceil(name.length / 3), name, candidates)
+}
+
+function nearestWithin(mostEdits: number, name: string, candidates: Iterable<string>): string | null {
   let nearest: string | null = null
-  let fewest = Infinity
+  let fewest = mostEdits + 1
   for (const candidate of candidates) {
     const edits = editDistance(name.toLowerCase(), candidate.toLowerCase())
     if (edits < fewest) {

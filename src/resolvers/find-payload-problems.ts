@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { checkPayload } from '../jobs/check-payload.ts'
-import { nearestName } from '../jobs/nearest-name.ts'
+import { meantName } from '../jobs/nearest-name.ts'
 import type { PayloadProblem } from '../jobs/payload.ts'
 import { readKinds, type RegisteredKind } from '../sql/read-kinds.ts'
 import type { RequestContext } from './context.ts'
@@ -39,7 +39,7 @@ function verdict(schema: z.ZodType, payload: unknown): PayloadVerdict {
 
 async function unknownKind(kind: string, context: RequestContext): Promise<string> {
   const registered = await readKinds(context.deps.pools.api, null)
-  const nearest = nearestName(kind, new Set([...context.deps.kinds.keys(), ...registered.map(({ name }) => name)]))
+  const nearest = meantName(kind, new Set([...context.deps.kinds.keys(), ...registered.map(({ name }) => name)]))
   return `There is no kind of this name.${nearest === null ? '' : ` Did you mean ${nearest}?`} The query jobKinds lists all.`
 }
 

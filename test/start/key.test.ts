@@ -62,6 +62,7 @@ describe('what is wrong is said, and nothing is made', () => {
   test.each([
     [['--name', 'x'], /--scopes is missing[\s\S]*--tenants is missing/],
     [['--name', 'x', '--scopes', 'read_job', '--tenants', 'all'], /no scope read_job. Did you mean read_jobs\?/],
+    [['--name', 'x', '--scopes', 'everything', '--tenants', 'all'], /no scope everything. These are read_jobs, /],
     [['--name', 'x', '--scopes', 'all', '--tenants', 'nobody'], /no tenant nobody. Nothing was made/],
     [['--name', 'x', '--scopes', 'all', '--tenants', 'all', '--expires', 'soon'], /not an instant in the future/],
     [['--name', 'x', '--scopes', 'all', '--tenants', 'all', '--expires', '2001-01-01'], /not an instant in the future/],
