@@ -184,7 +184,11 @@ export function createApp({ config, log, kinds: givenKinds = [], onLost }: AppOp
       pulses,
       everyMs: config.maintenanceMs,
       deadAfterMs: config.deadAfterMs,
-      onRecovered: () => wakeup.signal('journal'),
+      onRecovered: () => {
+        // They come back one after another: their times have to be heard of.
+        wakeup.signal('work')
+        wakeup.signal('journal')
+      },
       followUps,
     })
     let baseUrl = ''

@@ -28,6 +28,10 @@ interface ClaimLoopDeps {
   readonly isHeldUp: () => boolean
   /** When to look again, in milliseconds, though nothing was heard of: what is due may have been locked or stepped over; null: nothing of the sort. */
   readonly retryInMs: () => number | null
+  /** Whether the last claim may have left due jobs that its shape did not exclude: of tenants over their share, or behind turns that were filled. */
+  readonly leftSome: () => boolean
+  /** Told before a claim for which something is no longer left out: the look has to be at all. */
+  readonly reopened: () => void
   readonly events: Events
   readonly pulse: Pulse
   readonly pollMs: number
@@ -40,7 +44,7 @@ const retryAfterMs = [100, 300, 1_000, 3_000]
 const promotedWithinMs = 15
 
 export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
-  const { wanted, shape, claim, tookAll, isHeldUp, retryInMs, events, pulse, pollMs } = deps
+  const { wanted, shape, claim, tookAll, isHeldUp, retryInMs, leftSome, reopened, events, pulse, pollMs } = deps
   /** The last look found nothing more: only a wake-up, the poll or the end of an exclusion makes another one worth while. */
   let exhausted = false
   let woken = false
@@ -52,6 +56,8 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
   let timerFired = false
   /** Added to the moment at which a bucket refills. */
   let lateMs = 0
+  /** When something may be claimed again that the last claim left out, in monotonic milliseconds. It may pass while the claim is under way. */
+  let reopensAt = Infinity
   let underWay: Promise<void> | undefined
   /** Somebody asked while the loop was under way. */
   let asked = false
@@ -61,7 +67,11 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
       woken = false
       const atTimer = timerFired
       timerFired = false
-      const runs = await claim(want, shape())
+      const now = performance.now()
+      if (now >= reopensAt) reopened()
+      const allowed = shape()
+      reopensAt = now + (allowed.reopensInMs ?? Infinity)
+      const runs = await claim(want, allowed)
       pulse.next(0)
       failures = 0
       if (atTimer) lateMs = runs.length === 0 ? promotedWithinMs : 0
@@ -77,11 +87,12 @@ export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
    */
   const nothingMore = (runs: readonly Run[], want: number): boolean => {
     const next = shape()
-    if (runs.length >= want || !(tookAll() || runs.every((run) => leavesOut(next, run)))) return false
+    if (runs.length >= want || !(tookAll() || (!leftSome() && runs.every((run) => leavesOut(next, run))))) return false
     exhausted = true
+    const reopensInMs = Math.min(next.reopensInMs ?? Infinity, Math.max(reopensAt - performance.now(), 0))
     // Timers drop fractions: one that fires early would find the bucket still empty.
-    const reopensInMs = next.reopensInMs === null ? pollMs : Math.ceil(next.reopensInMs) + 1 + lateMs
-    const sleepMs = Math.min(reopensInMs, retryInMs() ?? pollMs, tookAll() && runs.length > 0 ? lookAgainMs : pollMs)
+    const lookInMs = Math.min(Math.ceil(reopensInMs) + 1 + lateMs, pollMs)
+    const sleepMs = Math.min(lookInMs, retryInMs() ?? pollMs, tookAll() && runs.length > 0 ? lookAgainMs : pollMs)
     sleep(sleepMs)
     pulse.next(sleepMs)
     return true

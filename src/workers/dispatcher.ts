@@ -35,6 +35,8 @@ export interface Dispatcher {
   claim(limit: number, shape: ClaimShape, passedOver: readonly string[]): Promise<Run[]>
   /** Whether the last claim brought all that is due and that nobody else is claiming. False where that is not known. */
   tookAll(): boolean
+  /** Whether the last claim may have left due jobs that it could have brought: turns were filled, it began behind others, or its half had no place. */
+  wasCut(): boolean
   /** There may be due jobs, of the kinds that are told, or room under a cap. */
   wake(dueKinds: DueKinds): void
   /** Whether the last claim came to nothing since another one had its turn. */
@@ -69,6 +71,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const walk = createClaimWalk(rules)
   let cappedFirst = false
   let tookAll = false
+  let wasCut = false
   /** Whether the last claim was made kind by kind. */
   let byKind = false
   /** What held the last claim up, and how many in a row; and of how many in a row it was that another one had its turn. */
@@ -168,12 +171,13 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     turnedAway = heldUp === 'busy' ? turnedAway + 1 : 0
     if (heldUp !== null) return []
     brought = rows.length
-    tookAll = !byKind && !walk.startsBehind() && rows.length < limit
-    if (spec.dispatch === 'fair') {
-      const tenantsOfJobs = rows.map((row) => row[1])
-      tookAll &&= spec.tenantIds === null && broughtAll(rotation, tenantsOfJobs, limit, rules.weightOf)
-      rotation = rotate(rotation, tenantsOfJobs, limit, rules.weightOf)
-    }
+    const isBehind = walk.startsBehind()
+    const tenantsOfJobs = rows.map((row) => row[1])
+    const allTurns = spec.dispatch !== 'fair' || broughtAll(rotation, tenantsOfJobs, limit, rules.weightOf)
+    wasCut ||= isBehind || !allTurns
+    tookAll =
+      !byKind && !isBehind && rows.length < limit && allTurns && (spec.dispatch !== 'fair' || spec.tenantIds === null)
+    if (spec.dispatch === 'fair') rotation = rotate(rotation, tenantsOfJobs, limit, rules.weightOf)
     const runs = runsOf(rows, lease)
     if (runs.length > 0) receive(runs)
     return runs
@@ -182,6 +186,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   return {
     async claim(limit, shape, passedOver) {
       tookAll = false
+      wasCut = false
       heldUp = null
       if (shape.caps === null) return claimUncapped(limit, shape, passedOver)
       // Each goes first every other time, so that neither waits for the other's backlog.
@@ -196,6 +201,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       try {
         const second = await other!(limit - first.length)
         tookAll = false
+        wasCut = true
         return [...first, ...second]
       } catch (error) {
         // What is claimed already is run; the next claim meets the fault again.
@@ -204,6 +210,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       }
     },
     tookAll: () => tookAll,
+    wasCut: () => wasCut,
     wake: capped.wake,
     isHeldUp: () => heldUp === 'busy',
     retryInMs() {

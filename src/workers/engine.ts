@@ -236,8 +236,9 @@ export function createEngine(deps: EngineDeps): Engine {
         promoter.stop(),
         ...workers.map((worker) => worker.stop(graceMs)),
       ])
-      // After the last ends: they make room for other instances.
+      // After the last ends: they make room for other instances, and what they left waiting is known to no other.
       stopListening()
+      if (workers.length > 0) wakeup.signal('work')
     },
     startAtOnce(job, enqueue) {
       for (const worker of workers) {

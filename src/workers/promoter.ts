@@ -23,6 +23,8 @@ interface PromoterDeps {
 const batch = 1_000
 /** Wake-ups come by the thousand while a queue drains: one look in this time is enough. */
 const lookAtMostEveryMs = 20
+/** Somebody held a job when its time came: when to look again. */
+const lockedForMs = 500
 /** What is due now is claimed first: a look beside the claim takes a core from it (0.8 ms, where the claim took 1.5). */
 const lookAfterMs = 5
 
@@ -35,11 +37,11 @@ export function createPromoter({ pool, events, pulses, pollMs, onPromoted }: Pro
     atMostEveryMs: lookAtMostEveryMs,
     async turn() {
       const [row] = await promoteJobs(pool, batch)
-      const { promoted, nextMs } = row!
+      const { promoted, isLeft, nextMs } = row!
       if (promoted > 0) onPromoted()
       if (promoted === batch) return 0
       // Half a millisecond more: a timer that fires early would find nothing.
-      return nextMs === null ? pollMs : Math.max(Math.min(nextMs + 0.5, pollMs), 1)
+      return Math.max(Math.min((nextMs ?? Infinity) + 0.5, isLeft ? lockedForMs : Infinity, pollMs), 1)
     },
   })
   let soon: NodeJS.Timeout | undefined

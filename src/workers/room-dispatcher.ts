@@ -42,7 +42,7 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
         throw error
       })
       roomedAll = runs.length === 0 || roomed.tookAll()
-      if (runs.length > 0) woken = true
+      if (runs.length > 0 || roomed.retryInMs() !== null) woken = true
       else if (passedOver.length === 0) nextLookAt = performance.now() + lookEveryMs
       return runs
     })
@@ -68,6 +68,7 @@ export function createRoomDispatcher({ rooms, free, roomed }: RoomDispatcherDeps
       }
     },
     tookAll: () => free.tookAll() && roomedAll,
+    wasCut: () => free.wasCut() || (roomedAsked && roomed.wasCut()),
     wake(dueKinds) {
       woken ||= dueKinds?.values().some(rooms.has) ?? true
       free.wake(dueKinds)

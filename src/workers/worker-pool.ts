@@ -134,8 +134,10 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
   }
 
   let tookAll = false
+  let leftSome = false
   const claim = async (want: number, now: ClaimShape): Promise<readonly Run[]> => {
     tookAll = false
+    leftSome = false
     const found = await unheard.find()
     if (found.length > 0) {
       receive(found)
@@ -151,6 +153,7 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     tookAll = runs.length === 0 || over.length === 0
     if (runs.length === 0 && over.length > 0 && !dispatcher.isHeldUp()) runs = await dispatcher.claim(want, now, [])
     tookAll &&= dispatcher.tookAll()
+    leftSome = runs.length > 0 && (over.length > 0 || dispatcher.wasCut())
     return runs
   }
 
@@ -175,6 +178,8 @@ export function createWorkerPool(deps: WorkerPoolDeps): WorkerPool {
     tookAll: () => tookAll,
     isHeldUp: dispatcher.isHeldUp,
     retryInMs: dispatcher.retryInMs,
+    leftSome: () => leftSome,
+    reopened: () => dispatcher.wake(null),
     events,
     pulse: deps.pulse,
     pollMs: deps.pollMs,

@@ -59,6 +59,8 @@ const loops: Record<string, () => void> = {
       tookAll: () => false,
       isHeldUp: () => false,
       retryInMs: () => null,
+      leftSome: () => false,
+      reopened: () => {},
       events,
       pulse: pulses.of('claim loop'),
       pollMs: 1_000,
