@@ -16,6 +16,7 @@ const steps = [
   { name: 'arrows', command: 'vitest run test/architecture.test.ts' },
   { name: 'prisma', command: 'node scripts/prisma-check.ts' },
   { name: 'settings reference', command: 'node scripts/settings-reference.ts --check' },
+  { name: 'declarations', command: 'node scripts/print-types.ts --check' },
   { name: 'client types', command: 'tsc --noEmit -p client' },
   { name: 'client operations', command: 'graphql-codegen --check --silent' },
   { name: 'schema.graphql', command: 'node scripts/print-schema.ts --check' },
