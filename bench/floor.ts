@@ -35,7 +35,7 @@ const pieces: readonly Piece[] = [
   },
   {
     name: 'insert: with two queue indexes',
-    before: `create table queued (${columns}, lane smallint default 0) with (fillfactor = 70);
+    before: `create table queued (${columns}, lane smallint default 0) with (fillfactor = 50);
              create index on queued (tenant, due, id) where lane = 0; create index on queued (n, tenant, due, id) where lane = 0`,
     statement: `insert into queued ${values}`,
   },

@@ -80,9 +80,9 @@ test(
     // One to claim, one to end.
     expect(after.updates - before.updates).toBe(2 * jobs)
     expect(after.claims).toBe(0)
-    // The claim leaves the queue's indexes and is never HOT; the completion is where its page has room, which fillfactor 70 leaves for half
-    // of them: 0.2 to 0.35 of all updates. An index on anything that completion changes makes it 0.
-    expect((after.hot - before.hot) / (after.updates - before.updates)).toBeGreaterThan(0.12)
+    // The claim leaves the queue's indexes and is never HOT; the completion is where its page has room, which fillfactor 50 leaves for nearly
+    // all of them: 0.48 of all updates. With 70 it was 0.2 to 0.35; an index on anything that completion changes makes it 0.
+    expect((after.hot - before.hot) / (after.updates - before.updates)).toBeGreaterThan(0.4)
   },
 )
 
@@ -92,9 +92,9 @@ test('claim and settle keep their budgets of WAL and buffers', { timeout: 120_00
     const worker = await testWorker(database.pool)
     const group = 500
     const mostClaimBuffers = 11
-    const mostSettleBuffers = 13
-    const mostClaimWal = 430
-    const mostSettleWal = 610
+    const mostSettleBuffers = 11
+    const mostClaimWal = 400
+    const mostSettleWal = 480
     const claim = async (limit: number, lease: string) =>
       claimFair(
         pools.claim,
@@ -140,10 +140,10 @@ test('claim and settle keep their budgets of WAL and buffers', { timeout: 120_00
     // Two hops along the index, the row, its new version, its entry in the primary key, the claim's row: 22. A scan of the table has 350, a
     // sort of what is due 5,000.
     expect(one.buffers).toBeLessThan(60)
-    // 9.0 a job to claim and 11.2 to settle, to the digit at each run. An index that a move has to enter is 3 more.
+    // 9.5 a job to claim and 9.8 to settle, to the digit at each run. An index that a move has to enter is 3 more, and an end that finds no room 3.
     expect(many.buffers / group).toBeLessThan(mostClaimBuffers)
     expect(settled.buffers / group).toBeLessThan(mostSettleBuffers)
-    // 364 bytes a job to claim (the new version, its entry in the primary key, the list in aa_claim), 537 to settle (the row again, the
+    // 345 bytes a job to claim (the new version, its entry in the primary key, the list in aa_claim), 417 to settle (the row again, the
     // journal's row with two entries). An index more on what changes is 100 to 180, a journal row for the claim 300.
     expect(many.walBytes / group).toBeLessThan(mostClaimWal)
     expect(settled.walBytes / group).toBeLessThan(mostSettleWal)
@@ -174,9 +174,9 @@ test('an enqueue keeps its budget of WAL and buffers, alone and by the thousand'
     // each row is 2, a mark that the row may yet conflict 1, a foreign key that looks for the tenant once more and locks it 3 and 56 bytes.
     expect(one.buffers).toBeLessThan(23)
     expect(many.buffers / 1_000).toBeLessThan(16)
-    // 909 bytes, for every thirty-second 99 more (the sequence), and 996 (pages that split).
+    // 909 bytes, for every thirty-second 99 more (the sequence), and 1,062 (pages that split, two of the indexes while half of a page is free).
     expect(Math.min(one.walBytes, another.walBytes)).toBeLessThan(950)
-    expect(many.walBytes / 1_000).toBeLessThan(1_030)
+    expect(many.walBytes / 1_000).toBeLessThan(1_100)
 
     const keys = Array.from({ length: 1_000 }, (_, i) => `key ${i}`)
     await enqueue(1_000, keys)
