@@ -410,6 +410,17 @@ for (const version of [18, 16] as const) {
         expect(await database.sql('select * from mdm.ensure_journal_partitions(41)')).toEqual([])
         await expect(database.sql(`truncate mdm_journal.${names.at(-1)}`)).rejects.toThrow('append-only')
       })
+
+      test('each month leaves room for a second entry of a job, as those before do', async () => {
+        await database.sql('select mdm.ensure_journal_partitions(3)')
+        const indexes = await database.sql<{ month: string; room: string[] | null }>(
+          `select x.indrelid::regclass::text as month, c.reloptions as room
+             from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_index x on x.indexrelid = c.oid
+            where i.inhparent = 'mdm.aa_audit_log_job'::regclass`,
+        )
+        expect(indexes.length).toBeGreaterThan(4)
+        for (const { month, room } of indexes) expect(room, month).toEqual(['fillfactor=45'])
+      })
     })
 
     describe('mdm.follow_<kind>', () => {
