@@ -451,6 +451,23 @@ test('N01: a tenant with 5,000 jobs delays another by one round', async () => {
   expect((await claim(2)).toSorted()).toEqual([a, b].toSorted())
 })
 
+test('a claim tells when each job was made and when it was due, also where that is the same', async () => {
+  const [a] = tenants as [string]
+  await database.sql(
+    `insert into mdm.aa_job (tenant_id, job_kind, revision, created_at, available_at)
+     values ($1, 'crane', 1, '2026-01-02T03:04:05.678Z', '2026-01-02T03:04:05.678Z'), ($1, 'crane', 1, '2026-01-02T03:04:05.678Z', '2026-01-02T04:00:00.123456Z')`,
+    [a],
+  )
+  const fair: FairParams = [noTenant, 2, 2, '{}', noTenant, 0]
+  const rows = await claimFair(pools.claim, ...claimParams(worker, kinds, 2), ...fair, ...noPast, false)
+  const made = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+  expect(rows.map((row) => [row[7], row[8]])).toEqual([
+    [made, made],
+    [made, Date.UTC(2026, 0, 2, 4, 0, 0, 123) + 0.456],
+  ])
+  expect(rows.map((row) => keyOf(row)[1])).toEqual([made * 1_000, Date.UTC(2026, 0, 2, 4) * 1_000 + 123_456])
+})
+
 describe('P02: no claim ever scans the table', () => {
   const text = (value: string | number | boolean | null | readonly string[]): string =>
     value === null
