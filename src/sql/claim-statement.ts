@@ -25,7 +25,7 @@ export function claimStatement<Params extends readonly [...ClaimParams, ...unkno
   return Object.assign(claim, { statementName: name, text })
 }
 
-/** Puts rows in the order of their turns, with what is told once in each of them; null: it was not told. */
+/** Puts rows in the order of their turns, with what is told once, or left out because it is as usual, in each of them; null: it was not told. */
 function inOrderOfTurns(rows: ClaimedRow[]): ClaimedRow[] | null {
   if (rows.length === 0 || heldUpBy(rows) !== null) return rows
   const json = rows.find((row) => row[13] !== null)?.[13]
