@@ -1,5 +1,5 @@
--- Half a page of jobs stays free, room for the version that runs and then for the one that has ended: 0.96 of all ends are HOT in place of 0.60, and three
--- claims in ten take another page in place of two in three (50,000 jobs drained; a claim takes 0.92 and an end 0.87 of the server's time, and the pages
+-- Half a page of jobs stays free, room for the version that runs and then for the one that has ended: 0.96 of all ends are HOT in place of 0.60, and one
+-- claim in four takes another page in place of two in three (50,000 jobs drained; a claim takes 0.92 and an end 0.87 of the server's time, and the pages
 -- that a drain leaves are a fifth fewer, since nothing moves away). What is inserted before stays where it is.
 alter table mdm.aa_job set (fillfactor = 50);
 
